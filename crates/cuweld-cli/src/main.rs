@@ -1,0 +1,3 @@
+//! cuweld-cli
+
+fn main() {}
