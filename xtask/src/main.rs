@@ -1,3 +1,54 @@
-//! xtask
+//! Tasks of the project that are not part of the product: `cargo xtask NAME`.
+//!
+//! Each task is a module with a function that takes the words after the name and says whether all went well.
 
-fn main() {}
+#![allow(clippy::print_stdout, clippy::print_stderr)] // a program for the people who work on the project
+
+mod random;
+mod toolkit;
+
+use std::process::ExitCode;
+
+/// A task: it takes the words after its name, and says whether all went well.
+type Task = fn(&[String]) -> Result<bool, String>;
+
+/// Every task, with what it is for.
+const TASKS: &[(&str, &str, Task)] = &[
+    (
+        "random",
+        "link random programs with the reference and with a linker under test",
+        random::main,
+    ),
+    (
+        "toolkit",
+        "install the reference toolkit and print the environment for it",
+        toolkit::main,
+    ),
+];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = words.split_first() else {
+        return usage();
+    };
+    let Some((_, _, task)) = TASKS.iter().find(|(known, _, _)| known == name) else {
+        return usage();
+    };
+    match task(rest) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("xtask {name}: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Lists the tasks.
+fn usage() -> ExitCode {
+    eprintln!("usage: cargo xtask TASK [options]; the tasks are");
+    for (name, what, _) in TASKS {
+        eprintln!("  {name:10} {what}");
+    }
+    ExitCode::from(2)
+}

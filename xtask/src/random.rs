@@ -1,0 +1,318 @@
+//! Random links: small programs of several units, linked by the reference and by the linker under test.
+//!
+//! `cargo xtask random --ld PATH` makes programs from numbered seeds, compares exit status, output bytes and
+//! messages, counts the differences by class, and keeps every link that differs with a script that repeats it.
+
+mod classes;
+mod difference;
+mod dwarf;
+mod emit;
+mod generate;
+mod minimise;
+mod mistakes;
+mod model;
+mod rng;
+mod run;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use classes::{CLASSES, Classes};
+use run::{Tools, Verdict};
+
+/// What the command line asks for.
+struct Request {
+    linker: PathBuf,
+    seeds: std::ops::Range<u64>,
+    targets: Vec<&'static str>,
+    jobs: usize,
+    keep: PathBuf,
+    classes: Classes,
+    options: Vec<String>,
+    minimise: bool,
+    verbose: bool,
+}
+
+/// How to call this task.
+const USAGE: &str = "\
+usage: cargo xtask random --ld PATH [options]
+  --ld PATH          the linker under test; it is called under the name nvlink
+  --count N          number of programs (200)
+  --seed N           seed of the first program (1); the following ones count up
+  --replay N         only this seed, and keep its folder even if there is no difference
+  --arch A,B         architectures, one is chosen for each program (sm_75,sm_80,sm_86,sm_89,sm_90,sm_90a)
+  --jobs N           programs at a time (2)
+  --keep DIR         where differing links are kept (target/random)
+  --minimise         make each differing program as small as possible, in DIR/seed-N/small
+  --with A,B         switch classes on; --without A,B switches them off; 'all' is every class
+  --options WORDS    give every link these options too
+  --verbose          name every seed that differs as it is found
+The assembler and the reference linker are taken from PATH; scripts/toolkit installs them.
+classes (* is on by default):
+";
+
+/// Runs the task with the words after its name.
+pub fn main(words: &[String]) -> Result<bool, String> {
+    let Some(request) = parse(words)? else {
+        print!("{USAGE}");
+        for class in CLASSES {
+            println!(
+                "  {} {:20} {}",
+                if class.default { '*' } else { ' ' },
+                class.name,
+                class.what
+            );
+        }
+        return Ok(true);
+    };
+    let scratch = env::temp_dir().join(format!("random-links-{}", std::process::id()));
+    fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
+    let result = tools(&request, &scratch).and_then(|tools| campaign(&request, &tools, &scratch));
+    let _ = fs::remove_dir_all(&scratch);
+    result
+}
+
+/// Reads the command line; none when help is asked for.
+fn parse(words: &[String]) -> Result<Option<Request>, String> {
+    let mut request = Request {
+        linker: PathBuf::new(),
+        seeds: 1..201,
+        targets: vec!["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"],
+        jobs: 2,
+        keep: PathBuf::from("target/random"),
+        classes: Classes::default(),
+        options: Vec::new(),
+        minimise: false,
+        verbose: false,
+    };
+    let (mut first, mut count, mut replay) = (1, 200, false);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (name, inline) = match word.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (word.as_str(), None),
+        };
+        let mut value = || {
+            inline
+                .clone()
+                .or_else(|| words.next().cloned())
+                .ok_or_else(|| format!("{name} needs a value"))
+        };
+        let number = |text: String| {
+            text.parse::<u64>()
+                .map_err(|_| format!("{name}: '{text}' is not a number"))
+        };
+        match name {
+            "--ld" => request.linker = PathBuf::from(value()?),
+            "--count" => count = number(value()?)?,
+            "--seed" => first = number(value()?)?,
+            "--replay" => {
+                (first, count, replay) = (number(value()?)?, 1, true);
+            }
+            "--arch" => {
+                request.targets = value()?
+                    .split(',')
+                    .map(generate::architecture)
+                    .collect::<Result<_, _>>()?;
+            }
+            "--jobs" => request.jobs = (number(value()?)? as usize).max(1),
+            "--keep" => request.keep = PathBuf::from(value()?),
+            "--with" => request.classes.switch(&value()?, true)?,
+            "--without" => request.classes.switch(&value()?, false)?,
+            "--options" => request
+                .options
+                .extend(value()?.split_whitespace().map(str::to_owned)),
+            "--minimise" => request.minimise = true,
+            "--verbose" => request.verbose = true,
+            "--help" | "-h" => return Ok(None),
+            _ => return Err(format!("unknown option '{word}'\n{USAGE}")),
+        }
+    }
+    if request.linker.as_os_str().is_empty() {
+        return Err(format!("--ld is missing\n{USAGE}"));
+    }
+    request.seeds = first..first.saturating_add(count);
+    request.verbose |= replay;
+    Ok(Some(request))
+}
+
+/// Finds the tools, and gives the linker under test the name that it must be called by.
+fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
+    let find = |name: &str| {
+        env::split_paths(&env::var_os("PATH").unwrap_or_default())
+            .map(|folder| folder.join(name))
+            .find(|path| path.is_file())
+            .ok_or_else(|| {
+                format!("{name} is not on PATH; scripts/toolkit installs the reference toolkit")
+            })
+    };
+    let linker = request
+        .linker
+        .canonicalize()
+        .map_err(|error| format!("{}: {error}", request.linker.display()))?;
+    let candidate = scratch.join("nvlink");
+    std::os::unix::fs::symlink(&linker, &candidate)
+        .map_err(|error| format!("{}: {error}", candidate.display()))?;
+    Ok(Tools {
+        ptxas: find("ptxas")?,
+        reference: find("nvlink")?,
+        candidate,
+        options: request.options.clone(),
+    })
+}
+
+/// What has been counted so far.
+#[derive(Default)]
+struct Tally {
+    same: u64,
+    refused: u64,
+    differing: BTreeMap<String, Vec<u64>>,
+    not_assembled: Vec<(u64, String)>,
+}
+
+/// Runs all seeds and reports; true when nothing differs.
+fn campaign(request: &Request, tools: &Tools, scratch: &Path) -> Result<bool, String> {
+    let next = AtomicU64::new(request.seeds.start);
+    let tally = Mutex::new(Tally::default());
+    let failures: Vec<String> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..request.jobs)
+            .map(|job| {
+                let (next, tally) = (&next, &tally);
+                scope.spawn(move || -> Result<(), String> {
+                    let folder = scratch.join(format!("job-{job}"));
+                    loop {
+                        let seed = next.fetch_add(1, Ordering::Relaxed);
+                        if !request.seeds.contains(&seed) {
+                            return Ok(());
+                        }
+                        one(request, tools, &folder, seed, tally)?;
+                    }
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .filter_map(|worker| {
+                worker
+                    .join()
+                    .unwrap_or_else(|_| Err("a worker stopped".into()))
+                    .err()
+            })
+            .collect()
+    });
+    let tally = tally.into_inner().map_err(|_| "a worker stopped")?;
+    report(request, &tally);
+    match failures.into_iter().next() {
+        Some(failure) => Err(failure),
+        None => Ok(tally.differing.is_empty()),
+    }
+}
+
+/// Makes, links and judges the program of one seed.
+fn one(
+    request: &Request,
+    tools: &Tools,
+    folder: &Path,
+    seed: u64,
+    tally: &Mutex<Tally>,
+) -> Result<(), String> {
+    let program = generate::program(seed, &request.targets, &request.classes);
+    let verdict = run::compare(&program, folder, tools)?;
+    let replayed = request.seeds.end - request.seeds.start == 1;
+    let place = request.keep.join(format!("seed-{seed}"));
+    if replayed || matches!(verdict, Verdict::Different(_)) {
+        keep(folder, &place)?;
+    }
+    let mut line = None;
+    match verdict {
+        Verdict::Same(status) => {
+            let mut tally = tally.lock().map_err(|_| "a worker stopped")?;
+            tally.same += 1;
+            tally.refused += u64::from(status != Some(0));
+        }
+        Verdict::NotAssembled(message) => {
+            tally
+                .lock()
+                .map_err(|_| "a worker stopped")?
+                .not_assembled
+                .push((seed, message));
+        }
+        Verdict::Different(difference) => {
+            line = Some(format!("{seed}: {} {difference}", program.target));
+            tally
+                .lock()
+                .map_err(|_| "a worker stopped")?
+                .differing
+                .entry(difference.to_string())
+                .or_default()
+                .push(seed);
+            if request.minimise {
+                let small = minimise::minimise(&program, &difference, folder, tools)?;
+                run::compare(&small, folder, tools)?;
+                keep(folder, &place.join("small"))?;
+            }
+        }
+    }
+    if let Some(line) = line.filter(|_| request.verbose) {
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// Copies the files of a link to the place where it is kept.
+fn keep(folder: &Path, place: &Path) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", place.display());
+    if place.exists() {
+        fs::remove_dir_all(place).map_err(failed)?;
+    }
+    fs::create_dir_all(place).map_err(failed)?;
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if let Some(name) = path.file_name() {
+            fs::copy(&path, place.join(name)).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints what was found.
+fn report(request: &Request, tally: &Tally) {
+    let differing: usize = tally.differing.values().map(Vec::len).sum();
+    println!(
+        "{} links: {} same ({} of them refused by both), {differing} different, {} not assembled",
+        tally.same + differing as u64 + tally.not_assembled.len() as u64,
+        tally.same,
+        tally.refused,
+        tally.not_assembled.len()
+    );
+    let mut classes: Vec<_> = tally.differing.iter().collect();
+    classes.sort_by_key(|(name, seeds)| (std::cmp::Reverse(seeds.len()), name.as_str()));
+    for (name, seeds) in classes {
+        let mut seeds = seeds.clone();
+        seeds.sort_unstable();
+        let shown: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
+        println!(
+            "{:6}  {name}  (seeds {}{})",
+            seeds.len(),
+            shown.join(" "),
+            if seeds.len() > 8 { " ..." } else { "" }
+        );
+    }
+    for (seed, message) in tally.not_assembled.iter().take(5) {
+        println!("seed {seed} was not assembled: {}", message.trim());
+    }
+    if differing > 0 {
+        println!("kept in {}", request.keep.display());
+        println!(
+            "again: cargo xtask random --ld {} --arch {}{} --replay SEED",
+            request.linker.display(),
+            request.targets.join(","),
+            request.classes.arguments()
+        );
+    }
+}

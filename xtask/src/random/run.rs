@@ -1,0 +1,172 @@
+//! Builds a program, links it with the reference and with the candidate, and compares.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::difference::{self, Difference};
+use super::emit;
+use super::model::{DebugInfo, Program, Unit};
+
+/// A linker that runs longer than this is stopped. The reference needs exponential time for some call graphs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The programs that are used.
+#[derive(Clone, Debug)]
+pub struct Tools {
+    /// The assembler.
+    pub ptxas: PathBuf,
+    /// The reference linker.
+    pub reference: PathBuf,
+    /// The linker under test, by a link named `nvlink`, so that it speaks as the reference does.
+    pub candidate: PathBuf,
+    /// Words that every link gets.
+    pub options: Vec<String>,
+}
+
+/// What a linker did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Exit status; none when it was stopped or crashed.
+    pub status: Option<i32>,
+    /// What it wrote, if it did.
+    pub output: Option<Vec<u8>>,
+    /// What it said.
+    pub messages: String,
+}
+
+/// The result of one comparison.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Both did the same; the exit status says what.
+    Same(Option<i32>),
+    /// They differ.
+    Different(Difference),
+    /// The assembler refused a unit: a defect of the generator.
+    NotAssembled(String),
+}
+
+/// Writes, assembles and links a program in `folder`, which is made anew.
+pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdict, String> {
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for unit in &program.units {
+        let path = folder.join(format!("{}.ptx", unit.name));
+        fs::write(&path, emit::unit(unit))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        if let Err(message) = assemble(unit, folder, tools)? {
+            return Ok(Verdict::NotAssembled(format!("{}: {message}", unit.name)));
+        }
+    }
+    let arguments = arguments(program, tools);
+    fs::write(folder.join("replay.sh"), replay_script(program, &arguments))
+        .map_err(|error| format!("{}: {error}", folder.display()))?;
+    let expected = link(&tools.reference, &arguments, folder, "reference")?;
+    let found = link(&tools.candidate, &arguments, folder, "candidate")?;
+    Ok(match difference::between(&expected, &found) {
+        None => Verdict::Same(expected.status),
+        Some(difference) => Verdict::Different(difference),
+    })
+}
+
+/// The words that the assembler gets for a unit.
+fn assembler_arguments(unit: &Unit) -> Vec<String> {
+    let mut words = vec!["-c".to_owned(), format!("-arch={}", unit.real_arch)];
+    match unit.debug {
+        DebugInfo::None => {}
+        DebugInfo::Lines => words.push("-lineinfo".into()),
+        DebugInfo::Full => words.push("-g".into()),
+    }
+    words.extend([
+        format!("{}.ptx", unit.name),
+        "-o".into(),
+        format!("{}.cubin", unit.name),
+    ]);
+    words
+}
+
+/// Assembles a unit; the inner error is what the assembler said.
+fn assemble(unit: &Unit, folder: &Path, tools: &Tools) -> Result<Result<(), String>, String> {
+    let output = Command::new(&tools.ptxas)
+        .args(assembler_arguments(unit))
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{}: {error}", tools.ptxas.display()))?;
+    if output.status.success() {
+        return Ok(Ok(()));
+    }
+    Ok(Err(String::from_utf8_lossy(&output.stderr).into_owned()))
+}
+
+/// The words that both linkers get.
+fn arguments(program: &Program, tools: &Tools) -> Vec<String> {
+    let mut words = vec!["-arch".to_owned(), program.target.to_owned()];
+    words.extend(tools.options.iter().cloned());
+    words.extend(program.options.iter().cloned());
+    words.extend(
+        program
+            .units
+            .iter()
+            .map(|unit| format!("{}.cubin", unit.name)),
+    );
+    words.extend(["-o".into(), "out.cubin".into()]);
+    words
+}
+
+/// A script that does the same by hand.
+fn replay_script(program: &Program, arguments: &[String]) -> String {
+    let mut script = String::from(
+        "#!/bin/sh\n# Links this folder again: replay.sh [LINKER]. Without a linker, with the reference.\n\
+         cd \"$(dirname \"$0\")\" || exit\n",
+    );
+    for unit in &program.units {
+        script += &format!("ptxas {}\n", assembler_arguments(unit).join(" "));
+    }
+    script += &format!(
+        "CUWELD_NOTE_AS=nvlink-13.0.88 \"${{1:-nvlink}}\" {}\n",
+        arguments.join(" ")
+    );
+    script
+}
+
+/// Runs a linker and collects what it did. The output is kept as `NAME.cubin`, the messages as `NAME.txt`.
+fn link(linker: &Path, arguments: &[String], folder: &Path, name: &str) -> Result<Outcome, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", linker.display());
+    let out = folder.join("out.cubin");
+    let _ = fs::remove_file(&out);
+    let text = folder.join(format!("{name}.txt"));
+    // Both streams go to one file: a pipe could fill up while we wait.
+    let file = File::create(&text).map_err(failed)?;
+    let mut child = Command::new(linker)
+        .args(arguments)
+        .env("CUWELD_NOTE_AS", "nvlink-13.0.88")
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(file.try_clone().map_err(failed)?)
+        .stderr(file)
+        .spawn()
+        .map_err(failed)?;
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            break status.code();
+        }
+        if start.elapsed() > PATIENCE {
+            child.kill().map_err(failed)?;
+            child.wait().map_err(failed)?;
+            break None;
+        }
+        thread::sleep(Duration::from_millis(2));
+    };
+    let output = fs::read(&out).ok();
+    let _ = fs::rename(&out, folder.join(format!("{name}.cubin")));
+    let messages = fs::read(&text).map_err(failed)?;
+    Ok(Outcome {
+        status,
+        output,
+        messages: String::from_utf8_lossy(&messages).into_owned(),
+    })
+}
