@@ -1,1 +1,42 @@
-//! cubin
+//! CUDA device ELF files ("cubins"): reading, writing, tables of their contents, and a text dump.
+//!
+//! A cubin is a little-endian 64-bit ELF file of machine 190. The ELF layer is ordinary; what is special is inside:
+//! section types for memory spaces and constant banks, symbols of textures and kernels, about two hundred relocation
+//! types, and small record formats that describe functions to the driver (`.nv.info`), calls to the linker
+//! (`.nv.callgraph`) and tools to the reader (`.note.nv.tkinfo`).
+//!
+//! The layers, lowest first:
+//!
+//! * [`elf`]: the fixed-size ELF records, as bytes and as structs, and their constants.
+//! * [`section`], [`symbol`], [`relocation`], [`info`], [`callgraph`], [`note`], [`compat`], [`target`]: what the numbers
+//!   mean. Each is a table, one row per fact, and a small interpreter of it.
+//! * [`read`]: a whole file, checked. [`write`](mod@write): the headers of a whole file.
+//! * [`dump`]: everything in a file as text.
+//!
+//! Nothing here links, touches a file system, or starts a thread. Bad input gives an [`Error`] that names the section
+//! and the file offset; it never panics. Values this crate does not know are carried through, never dropped.
+//!
+//! ```
+//! fn kernels(bytes: &[u8]) -> cubin::Result<Vec<String>> {
+//!     let file = cubin::read::File::parse(bytes)?;
+//!     let symbols = file.symbols()?;
+//!     Ok(symbols.iter().filter(|s| s.is_entry()).map(|s| s.name.to_owned()).collect())
+//! }
+//! assert!(kernels(b"not a cubin").is_err());
+//! ```
+
+pub mod callgraph;
+pub mod compat;
+pub mod dump;
+pub mod elf;
+mod error;
+pub mod info;
+pub mod note;
+pub mod read;
+pub mod relocation;
+pub mod section;
+pub mod symbol;
+pub mod target;
+pub mod write;
+
+pub use error::{Error, Problem, Result};

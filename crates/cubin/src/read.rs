@@ -1,0 +1,553 @@
+//! Reading: a whole cubin, checked once so that everything behind can rely on it.
+//!
+//! [`File::parse`] checks the header, both header tables, the names of sections, and that everything lies in the file.
+//! Symbols, relocations and records are decoded on request, and report what is wrong with them then. Nothing is copied
+//! but headers; nothing is allocated that the size of the file does not justify.
+
+use crate::compat::Tag;
+use crate::elf::{self, Header, ProgramHeader, SectionHeader, SymbolRecord};
+use crate::error::{Error, Problem, Result};
+use crate::info;
+use crate::note::{self, CudaInfo};
+use crate::section::{Contents, SectionType};
+use crate::symbol::{Binding, Symbol, SymbolKind, SymbolSection};
+
+/// Which of the two known kinds of header a file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Abi {
+    /// OS ABI 0x41, version 8: CUDA 13, and CUDA 12.9 for its newest GPUs.
+    Cuda13,
+    /// OS ABI 0x33, version 7: CUDA 12 and before.
+    Cuda12,
+}
+
+/// One section of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Section<'data> {
+    /// Its index.
+    pub index: u32,
+    /// Its name.
+    pub name: &'data str,
+    /// Its header.
+    pub header: SectionHeader,
+    /// Its contents; empty for types without bytes in the file.
+    pub data: &'data [u8],
+}
+
+impl Section<'_> {
+    /// Its type.
+    #[must_use]
+    pub fn kind(&self) -> SectionType {
+        SectionType(self.header.kind)
+    }
+}
+
+/// NUL-terminated strings, named by their offsets.
+#[derive(Clone, Copy, Debug)]
+pub struct StringTable<'data> {
+    text: &'data str,
+}
+
+impl<'data> StringTable<'data> {
+    /// Checks a table once, so that taking strings from it is cheap. `None` when it is not UTF-8.
+    #[must_use]
+    pub fn new(bytes: &'data [u8]) -> Option<Self> {
+        std::str::from_utf8(bytes).ok().map(|text| Self { text })
+    }
+
+    /// The string at an offset, without its NUL.
+    #[must_use]
+    pub fn get(&self, offset: u32) -> Option<&'data str> {
+        let text = self.text.get(usize::try_from(offset).ok()?..)?;
+        text.split_once('\0').map(|(string, _)| string)
+    }
+
+    /// The whole table.
+    #[must_use]
+    pub fn bytes(&self) -> &'data [u8] {
+        self.text.as_bytes()
+    }
+}
+
+/// A cubin.
+#[derive(Clone, Debug)]
+pub struct File<'data> {
+    bytes: &'data [u8],
+    abi: Abi,
+    header: Header,
+    sections: Vec<Section<'data>>,
+    segments: Vec<ProgramHeader>,
+    symbol_table: Option<SymbolTable<'data>>,
+    mercury_symbol_table: Option<SymbolTable<'data>>,
+}
+
+/// Where a symbol table is, and its strings.
+#[derive(Clone, Copy, Debug)]
+struct SymbolTable<'data> {
+    index: u32,
+    strings: StringTable<'data>,
+}
+
+impl<'data> File<'data> {
+    /// Reads a cubin.
+    pub fn parse(bytes: &'data [u8]) -> Result<Self> {
+        let (header, abi) = parse_header(bytes)?;
+        let sections = parse_sections(bytes, &header)?;
+        let segments = parse_segments(bytes, &header)?;
+        let symbol_table = find_symbol_table(&sections, SectionType::SYMTAB)?;
+        let mercury_symbol_table = find_symbol_table(&sections, SectionType::MERCURY_SYMTAB)?;
+        Ok(Self {
+            bytes,
+            abi,
+            header,
+            sections,
+            segments,
+            symbol_table,
+            mercury_symbol_table,
+        })
+    }
+
+    /// The file header. Where the file has 65,280 sections or more, its counts of them are not the real ones.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Which kind of header it is.
+    #[must_use]
+    pub fn abi(&self) -> Abi {
+        self.abi
+    }
+
+    /// The whole file.
+    #[must_use]
+    pub fn bytes(&self) -> &'data [u8] {
+        self.bytes
+    }
+
+    /// All sections by index; the first is the null section.
+    #[must_use]
+    pub fn sections(&self) -> &[Section<'data>] {
+        &self.sections
+    }
+
+    /// The section of an index.
+    #[must_use]
+    pub fn section(&self, index: u32) -> Option<&Section<'data>> {
+        self.sections.get(usize::try_from(index).ok()?)
+    }
+
+    /// The program headers.
+    #[must_use]
+    pub fn segments(&self) -> &[ProgramHeader] {
+        &self.segments
+    }
+
+    /// The first section of a name. (It is searched for: remember what is needed often.)
+    #[must_use]
+    pub fn section_named(&self, name: &str) -> Option<u32> {
+        self.sections
+            .iter()
+            .skip(1)
+            .find(|section| section.name == name)
+            .map(|section| section.index)
+    }
+
+    /// The symbols of `.symtab`, the null symbol first; none when there is no such section.
+    pub fn symbols(&self) -> Result<Vec<Symbol<'data>>> {
+        self.symbol_table
+            .map_or(Ok(Vec::new()), |table| self.decode_symbols(table))
+    }
+
+    /// The symbols of the Mercury view's symbol table; none when there is no such section.
+    pub fn mercury_symbols(&self) -> Result<Vec<Symbol<'data>>> {
+        self.mercury_symbol_table
+            .map_or(Ok(Vec::new()), |table| self.decode_symbols(table))
+    }
+
+    /// Index of the section that [`symbols`](Self::symbols) reads.
+    #[must_use]
+    pub fn symbol_table(&self) -> Option<u32> {
+        self.symbol_table.map(|table| table.index)
+    }
+
+    /// Index of the section that [`mercury_symbols`](Self::mercury_symbols) reads.
+    #[must_use]
+    pub fn mercury_symbol_table(&self) -> Option<u32> {
+        self.mercury_symbol_table.map(|table| table.index)
+    }
+
+    /// The strings of the symbol table: names of symbols, prototypes of functions.
+    #[must_use]
+    pub fn strings(&self) -> Option<StringTable<'data>> {
+        self.symbol_table.map(|table| table.strings)
+    }
+
+    /// The GPU that the code is for: 90 for `sm_90`.
+    #[must_use]
+    pub fn sm(&self) -> u32 {
+        match self.abi {
+            Abi::Cuda13 => self.header.flags >> 8 & 0xffff,
+            Abi::Cuda12 => self.header.flags & 0xff,
+        }
+    }
+
+    /// The virtual architecture that the code was compiled from.
+    #[must_use]
+    pub fn virtual_sm(&self) -> Option<u32> {
+        match self.abi {
+            Abi::Cuda13 => self.cuda_info().map(|info| info.virtual_sm.into()),
+            Abi::Cuda12 => Some(self.header.flags >> 16 & 0xff),
+        }
+    }
+
+    /// The toolkit that compiled the file: 130 for CUDA 13.0.
+    #[must_use]
+    pub fn toolkit(&self) -> Option<u32> {
+        match self.abi {
+            Abi::Cuda13 => self.cuda_info().map(|info| info.toolkit.into()),
+            Abi::Cuda12 => Some(self.header.version),
+        }
+    }
+
+    /// Whether the code is for the variant `a` of its GPU.
+    #[must_use]
+    pub fn is_accelerated(&self) -> bool {
+        match self.abi {
+            Abi::Cuda13 => self
+                .sections
+                .iter()
+                .filter(|section| section.kind() == SectionType::COMPAT)
+                .any(|section| {
+                    info::records(section.data)
+                        .map_while(Result::ok)
+                        .any(|record| {
+                            Tag(record.attribute.0) == Tag::CUDA_ACCELERATOR_TARGET
+                                && record.value != 0
+                        })
+                }),
+            Abi::Cuda12 => self.header.flags & 0x0800 != 0,
+        }
+    }
+
+    /// The note that says what the file was made for.
+    #[must_use]
+    pub fn cuda_info(&self) -> Option<CudaInfo> {
+        let is_note = |section: &&Section<'_>| section.kind() == SectionType::NOTE;
+        let notes = self
+            .sections
+            .iter()
+            .filter(is_note)
+            .flat_map(|section| note::notes(section.data));
+        let mut of_kind = notes
+            .filter_map(Result::ok)
+            .filter(|note| note.kind == note::CUDA_INFO);
+        of_kind.find_map(|note| CudaInfo::decode(note.description).ok())
+    }
+
+    fn decode_symbols(&self, table: SymbolTable<'data>) -> Result<Vec<Symbol<'data>>> {
+        let Some(section) = self.section(table.index) else {
+            return Ok(Vec::new());
+        };
+        let (records, rest) = section.data.as_chunks::<{ SymbolRecord::SIZE }>();
+        if !rest.is_empty() || section.header.entry_size != SymbolRecord::SIZE as u64 {
+            let problem = Problem::PartialEntry {
+                size: section.header.size,
+                entry_size: section.header.entry_size,
+            };
+            return Err(Error::new(problem).in_section(section));
+        }
+        let extended = self.sections.iter().find(|section| {
+            section.kind() == SectionType::SYMTAB_SHNDX && section.header.link == table.index
+        });
+        let extended = extended.map_or(&[][..], |section| section.data.as_chunks::<4>().0);
+        let decode = |(index, record): (usize, &[u8; SymbolRecord::SIZE])| {
+            self.decode_symbol(index, SymbolRecord::read(record), table.strings, extended)
+                .map_err(|problem| {
+                    Error::at((index * SymbolRecord::SIZE) as u64, problem).in_section(section)
+                })
+        };
+        records.iter().enumerate().map(decode).collect()
+    }
+
+    fn decode_symbol(
+        &self,
+        index: usize,
+        record: SymbolRecord,
+        strings: StringTable<'data>,
+        extended: &[[u8; 4]],
+    ) -> std::result::Result<Symbol<'data>, Problem> {
+        let number = index as u32;
+        let name = strings.get(record.name).ok_or_else(|| Problem::Name {
+            what: "symbol",
+            index: number,
+            name: record.name,
+            size: strings.bytes().len() as u64,
+        })?;
+        let section = match record.section {
+            elf::SHN_UNDEF => SymbolSection::Undefined,
+            elf::SHN_ABS => SymbolSection::Absolute,
+            elf::SHN_COMMON => SymbolSection::Common,
+            elf::SHN_XINDEX => {
+                let real = extended
+                    .get(index)
+                    .ok_or(Problem::NoExtendedIndex(number))?;
+                SymbolSection::Index(u32::from_le_bytes(*real))
+            }
+            reserved if reserved >= elf::SHN_LORESERVE => SymbolSection::Reserved(reserved),
+            index => SymbolSection::Index(index.into()),
+        };
+        if let SymbolSection::Index(index) = section
+            && self.section(index).is_none()
+        {
+            return Err(Problem::SymbolSection {
+                symbol: number,
+                index,
+                count: self.sections.len() as u32,
+            });
+        }
+        Ok(Symbol {
+            name,
+            name_offset: record.name,
+            binding: Binding(record.info >> 4),
+            kind: SymbolKind(record.info & 0xf),
+            other: record.other,
+            section,
+            value: record.value,
+            size: record.size,
+        })
+    }
+}
+
+/// Checks the header as far as it stands for itself.
+fn parse_header(bytes: &[u8]) -> Result<(Header, Abi)> {
+    if !bytes.starts_with(&elf::MAGIC) {
+        return Err(Error::new(Problem::NotElf));
+    }
+    match bytes.get(4) {
+        Some(&elf::CLASS_64) => {}
+        Some(&elf::CLASS_32) => return Err(Error::at(4, Problem::Elf32)),
+        Some(&class) => return Err(Error::at(4, Problem::UnknownClass(class))),
+        None => return Err(past_end("the file header", Header::SIZE as u64, bytes)),
+    }
+    let header = Header::parse(bytes, 0)
+        .ok_or_else(|| past_end("the file header", Header::SIZE as u64, bytes))?;
+    let [.., data, _, os_abi, version, _, _, _, _, _, _, _] = header.ident;
+    if data != elf::DATA_LSB {
+        return Err(Error::at(5, Problem::NotLittleEndian(data)));
+    }
+    if header.machine != elf::EM_CUDA {
+        return Err(Error::at(18, Problem::NotCuda(header.machine)));
+    }
+    let abi = match (os_abi, version) {
+        (elf::OS_ABI_CUDA_13, elf::ABI_VERSION_CUDA_13) => Abi::Cuda13,
+        (elf::OS_ABI_CUDA_12, elf::ABI_VERSION_CUDA_12) => Abi::Cuda12,
+        _ => return Err(Error::at(7, Problem::UnknownAbi { os_abi, version })),
+    };
+    Ok((header, abi))
+}
+
+fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Section<'data>>> {
+    let start = header.section_header_offset;
+    if start == 0 {
+        return Ok(Vec::new());
+    }
+    let size = u64::from(header.section_header_size);
+    if size != SectionHeader::SIZE as u64 {
+        let problem = Problem::Field {
+            field: "size of a section header",
+            found: size,
+            expected: SectionHeader::SIZE as u64,
+        };
+        return Err(Error::at(58, problem));
+    }
+    let null_section = SectionHeader::parse(bytes, start).ok_or_else(|| {
+        past_end(
+            "the section header table",
+            start.saturating_add(size),
+            bytes,
+        )
+    })?;
+    // Counts that do not fit into the header are in the null section.
+    let count = match header.section_header_count {
+        0 => null_section.size,
+        count => count.into(),
+    };
+    let names_index = match header.section_names {
+        elf::SHN_XINDEX => null_section.link,
+        index => index.into(),
+    };
+    let table = table(bytes, "the section header table", start, count, size)?;
+    let headers: Vec<_> = table
+        .as_chunks()
+        .0
+        .iter()
+        .map(SectionHeader::read)
+        .collect();
+
+    let names = headers.get(names_index as usize).ok_or_else(|| {
+        let what = "the header's index of section names";
+        Error::at(
+            62,
+            Problem::SectionIndex {
+                what,
+                index: names_index,
+                count: headers.len() as u32,
+            },
+        )
+    })?;
+    let names = contents(bytes, names)
+        .and_then(|data| StringTable::new(data).ok_or(Problem::NotText))
+        .map_err(|problem| Error::at(names.offset, problem))?;
+
+    let section = |(index, header): (usize, &SectionHeader)| {
+        let index = index as u32;
+        let name = names.get(header.name).ok_or_else(|| {
+            let size = names.bytes().len() as u64;
+            let problem = Problem::Name {
+                what: "section",
+                index,
+                name: header.name,
+                size,
+            };
+            Error::at(
+                start + u64::from(index) * SectionHeader::SIZE as u64,
+                problem,
+            )
+        })?;
+        let data = contents(bytes, header).map_err(|problem| {
+            Error::new(problem).in_section(&Section {
+                index,
+                name,
+                header: *header,
+                data: &[],
+            })
+        })?;
+        Ok(Section {
+            index,
+            name,
+            header: *header,
+            data,
+        })
+    };
+    headers.iter().enumerate().map(section).collect()
+}
+
+fn parse_segments(bytes: &[u8], header: &Header) -> Result<Vec<ProgramHeader>> {
+    if header.program_header_count == 0 {
+        return Ok(Vec::new());
+    }
+    let size = u64::from(header.program_header_size);
+    if size != ProgramHeader::SIZE as u64 {
+        let problem = Problem::Field {
+            field: "size of a program header",
+            found: size,
+            expected: ProgramHeader::SIZE as u64,
+        };
+        return Err(Error::at(54, problem));
+    }
+    let start = header.program_header_offset;
+    let table = table(
+        bytes,
+        "the program header table",
+        start,
+        header.program_header_count.into(),
+        size,
+    )?;
+    let segments: Vec<_> = table
+        .as_chunks()
+        .0
+        .iter()
+        .map(ProgramHeader::read)
+        .collect();
+    for (index, segment) in segments.iter().enumerate() {
+        range(bytes, "a segment", segment.offset, segment.file_size)
+            .map_err(|problem| Error::at(start + (index * ProgramHeader::SIZE) as u64, problem))?;
+    }
+    Ok(segments)
+}
+
+/// The bytes of a table of `count` entries.
+fn table<'data>(
+    bytes: &'data [u8],
+    what: &'static str,
+    start: u64,
+    count: u64,
+    size: u64,
+) -> Result<&'data [u8]> {
+    let size = count
+        .checked_mul(size)
+        .ok_or_else(|| Error::at(start, Problem::Overflow(what)))?;
+    range(bytes, what, start, size).map_err(|problem| Error::at(start, problem))
+}
+
+/// The contents of a section: none in the file, for types that have none there.
+fn contents<'data>(
+    bytes: &'data [u8],
+    header: &SectionHeader,
+) -> std::result::Result<&'data [u8], Problem> {
+    let kind = SectionType(header.kind);
+    if kind == SectionType::NULL || kind.is_no_bits() {
+        return Ok(&[]);
+    }
+    range(bytes, "a section", header.offset, header.size)
+}
+
+fn range<'data>(
+    bytes: &'data [u8],
+    what: &'static str,
+    start: u64,
+    size: u64,
+) -> std::result::Result<&'data [u8], Problem> {
+    let end = start.checked_add(size).ok_or(Problem::Overflow(what))?;
+    let index = |offset: u64| usize::try_from(offset).ok();
+    let found = index(start)
+        .zip(index(end))
+        .and_then(|(start, end)| bytes.get(start..end));
+    found.ok_or(Problem::PastEnd {
+        what,
+        end,
+        file_size: bytes.len() as u64,
+    })
+}
+
+fn past_end(what: &'static str, end: u64, bytes: &[u8]) -> Error {
+    Error::new(Problem::PastEnd {
+        what,
+        end,
+        file_size: bytes.len() as u64,
+    })
+}
+
+/// The one section of a type that is a symbol table, with its strings.
+fn find_symbol_table<'data>(
+    sections: &[Section<'data>],
+    kind: SectionType,
+) -> Result<Option<SymbolTable<'data>>> {
+    let mut tables = sections.iter().filter(|section| section.kind() == kind);
+    let Some(section) = tables.next() else {
+        return Ok(None);
+    };
+    if let Some(second) = tables.next() {
+        return Err(Error::new(Problem::Duplicate("symbol table")).in_section(second));
+    }
+    let link = section.header.link;
+    let strings = sections
+        .get(link as usize)
+        .filter(|strings| strings.kind().contents() == Contents::Strings);
+    let Some(strings) = strings else {
+        let what = "the string table of the symbols";
+        let problem = Problem::SectionKind {
+            what,
+            index: link,
+            expected: "string table",
+        };
+        return Err(Error::new(problem).in_section(section));
+    };
+    let table = StringTable::new(strings.data)
+        .ok_or_else(|| Error::new(Problem::NotText).in_section(strings))?;
+    Ok(Some(SymbolTable {
+        index: section.index,
+        strings: table,
+    }))
+}

@@ -1,0 +1,241 @@
+//! The GPUs that CUDA 13.0 links for, and what differs between their files.
+
+/// What the letter behind a target's number says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// No letter.
+    Plain,
+    /// `a`: uses features of exactly this GPU.
+    Accelerated,
+    /// `f`: uses features of this GPU's family.
+    Family,
+}
+
+/// How a target's files hold the addends of relocations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Addends {
+    /// `.rel` sections for relocations whose addend is zero, `.rela` sections for the others.
+    RelAndRela,
+    /// `.rela` sections only.
+    RelaOnly,
+}
+
+/// How many views of the program a target's files hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Views {
+    /// Machine code.
+    One,
+    /// Machine code, and the Mercury code that later GPUs of the family are finalized from.
+    Two,
+}
+
+/// One target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// As it is written in options: `sm_90a`.
+    pub name: &'static str,
+    /// The number in its name.
+    pub number: u32,
+    /// The letter in its name.
+    pub variant: Variant,
+    /// Low byte of the header's flags.
+    pub machine_flags: u8,
+    /// Whether files have a `.nv.compat` section.
+    pub has_compat: bool,
+    /// How relocations hold addends.
+    pub addends: Addends,
+    /// Whether the high byte of a text section's `info` is the function's register count.
+    pub registers_in_text_header: bool,
+    /// Bytes at the start of shared memory that the system keeps for itself.
+    pub reserved_shared: u64,
+    /// How many views of the program files hold.
+    pub views: Views,
+    /// Most bytes of static shared memory of a kernel.
+    pub shared_limit: u64,
+    /// Most bytes of a constant bank.
+    pub constant_limit: u64,
+    /// Whether code of other GPUs of the same generation runs here, and code for this one there.
+    ///
+    /// Not so for the GPUs of embedded systems, which share only the generation's number with the others.
+    pub shares_generation: bool,
+}
+
+impl Target {
+    /// The target of that name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static Self> {
+        TARGETS.iter().find(|target| target.name == name)
+    }
+
+    /// All targets, in ascending order.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        &TARGETS
+    }
+
+    /// Whether an input file for the GPU `number` can be linked for this target. `accelerated` says that the input is
+    /// code for a variant `a`.
+    ///
+    /// Code runs on its own GPU, whatever the variants, and on later GPUs of its generation unless it is accelerated.
+    #[must_use]
+    pub fn accepts(&self, number: u32, accelerated: bool) -> bool {
+        let shares = |number: u32| {
+            TARGETS
+                .iter()
+                .any(|t| t.number == number && t.shares_generation)
+        };
+        number == self.number
+            || (!accelerated
+                && number < self.number
+                && number / 10 == self.number / 10
+                && self.shares_generation
+                && shares(number))
+    }
+}
+
+/// What the targets of one generation of file formats have in common.
+const TURING_TO_ADA: Target = Target {
+    name: "",
+    number: 0,
+    variant: Variant::Plain,
+    machine_flags: 4,
+    has_compat: false,
+    addends: Addends::RelAndRela,
+    registers_in_text_header: true,
+    reserved_shared: 0,
+    views: Views::One,
+    shared_limit: 0xc000,
+    constant_limit: 0x1_0000,
+    shares_generation: true,
+};
+
+const HOPPER: Target = Target {
+    has_compat: true,
+    addends: Addends::RelaOnly,
+    registers_in_text_header: false,
+    reserved_shared: 0x400,
+    ..TURING_TO_ADA
+};
+
+const BLACKWELL: Target = Target {
+    machine_flags: 2,
+    views: Views::Two,
+    ..HOPPER
+};
+
+const fn target(name: &'static str, number: u32, variant: Variant, common: Target) -> Target {
+    Target {
+        name,
+        number,
+        variant,
+        ..common
+    }
+}
+
+const fn embedded(target: Target) -> Target {
+    Target {
+        shares_generation: false,
+        ..target
+    }
+}
+
+use Variant::{Accelerated, Family, Plain};
+
+static TARGETS: [Target; 23] = [
+    target("sm_75", 75, Plain, TURING_TO_ADA),
+    target("sm_80", 80, Plain, TURING_TO_ADA),
+    target("sm_86", 86, Plain, TURING_TO_ADA),
+    embedded(target("sm_87", 87, Plain, TURING_TO_ADA)),
+    embedded(target("sm_88", 88, Plain, TURING_TO_ADA)),
+    target("sm_89", 89, Plain, TURING_TO_ADA),
+    target("sm_90", 90, Plain, HOPPER),
+    target("sm_90a", 90, Accelerated, HOPPER),
+    target("sm_100", 100, Plain, BLACKWELL),
+    target("sm_100a", 100, Accelerated, BLACKWELL),
+    target("sm_100f", 100, Family, BLACKWELL),
+    target("sm_103", 103, Plain, BLACKWELL),
+    target("sm_103a", 103, Accelerated, BLACKWELL),
+    target("sm_103f", 103, Family, BLACKWELL),
+    target("sm_110", 110, Plain, BLACKWELL),
+    target("sm_110a", 110, Accelerated, BLACKWELL),
+    target("sm_110f", 110, Family, BLACKWELL),
+    target("sm_120", 120, Plain, BLACKWELL),
+    target("sm_120a", 120, Accelerated, BLACKWELL),
+    target("sm_120f", 120, Family, BLACKWELL),
+    target("sm_121", 121, Plain, BLACKWELL),
+    target("sm_121a", 121, Accelerated, BLACKWELL),
+    target("sm_121f", 121, Family, BLACKWELL),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn names_say_number_and_variant() {
+        for target in Target::all() {
+            let letter = match target.variant {
+                Plain => "",
+                Accelerated => "a",
+                Family => "f",
+            };
+            assert_eq!(target.name, format!("sm_{}{letter}", target.number));
+            assert_eq!(Target::by_name(target.name), Some(target));
+        }
+        assert_eq!(
+            Target::all()
+                .iter()
+                .map(|target| target.name)
+                .collect::<HashSet<_>>()
+                .len(),
+            23
+        );
+        assert_eq!(Target::by_name("sm_70"), None);
+    }
+
+    #[test]
+    fn code_runs_on_its_own_and_on_later_gpus_of_its_generation() {
+        let accepts = |target: &str, number, accelerated| {
+            Target::by_name(target).is_some_and(|target| target.accepts(number, accelerated))
+        };
+        for (target, number) in [
+            ("sm_80", 80),
+            ("sm_86", 80),
+            ("sm_89", 80),
+            ("sm_89", 86),
+            ("sm_90", 90),
+            ("sm_90a", 90),
+            ("sm_100", 100),
+            ("sm_100f", 100),
+            ("sm_103", 100),
+            ("sm_121", 120),
+            ("sm_87", 87),
+            ("sm_88", 88),
+        ] {
+            assert!(accepts(target, number, false), "{number} -> {target}");
+        }
+        for (target, number) in [
+            ("sm_80", 75),
+            ("sm_87", 80),
+            ("sm_88", 80),
+            ("sm_80", 86),
+            ("sm_87", 86),
+            ("sm_88", 87),
+            ("sm_89", 87),
+            ("sm_89", 88),
+            ("sm_86", 89),
+            ("sm_90", 89),
+            ("sm_110", 100),
+            ("sm_100f", 103),
+            ("sm_110", 103),
+            ("sm_120f", 121),
+            ("sm_120", 110),
+            ("sm_120", 100),
+        ] {
+            assert!(!accepts(target, number, false), "{number} -> {target}");
+        }
+        assert!(accepts("sm_90", 90, true) && accepts("sm_100f", 100, true));
+        assert!(!accepts("sm_103", 100, true) && !accepts("sm_121", 120, true));
+    }
+}
