@@ -409,7 +409,7 @@ mod tests {
             );
             assert_eq!(
                 read_field(&field(kind)[0], &code, 0),
-                Ok(2 * value >> field(kind)[0].value_shift)
+                Ok((2 * value) >> field(kind)[0].value_shift)
             );
         }
     }
