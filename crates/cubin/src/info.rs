@@ -225,7 +225,7 @@ impl fmt::Debug for Attribute {
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'data> {
-    /// How the value is held: see [`format`].
+    /// How the value is held: see [`mod@format`].
     pub format: u8,
     /// What the record says.
     pub attribute: Attribute,
