@@ -1,3 +1,6 @@
 //! cuweld-cli
 
+#[allow(dead_code, unused_imports, reason = "the program that uses it comes next")]
+mod options;
+
 fn main() {}

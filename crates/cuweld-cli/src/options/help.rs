@@ -1,0 +1,121 @@
+//! `--help` and `--version`.
+
+use super::table::{self, Origin, Row, Takes};
+
+/// How wide lines may be.
+const WIDTH: usize = 100;
+
+/// How far an option's description is indented.
+const INDENT: &str = "        ";
+
+/// The text of `--version`. Its last line is for callers who look for the version of the reference.
+pub fn version(program: &str) -> String {
+    format!(
+        "{program}: cuweld {}, an open linker for CUDA device code\n\
+         Works like the linker of: Cuda compilation tools, release 13.0, V13.0.88\n",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// The text of `--help`.
+pub fn help(program: &str) -> String {
+    let mut text = format!(
+        "Usage: {program} [options] <objects>\n\n\
+         Links device code: cubins, fatbins, PTX, host objects and libraries that contain any of them.\n\
+         A value may also follow behind '=': --arch=sm_90. Lists are separated by commas; a list that is\n\
+         given again grows. @<file> stands for the arguments in a file.\n"
+    );
+    for (heading, origin) in [("Options of nvlink", Origin::Reference), ("Options of cuweld", Origin::Extension)] {
+        text.push_str(&format!("\n{heading}:\n\n"));
+        for row in sorted(origin) {
+            text.push_str(&entry(row));
+        }
+    }
+    text
+}
+
+/// The rows of one origin, by name.
+pub(super) fn sorted(origin: Origin) -> Vec<&'static Row> {
+    let mut rows: Vec<_> = table::rows().filter(|row| row.origin == origin).collect();
+    rows.sort_by_key(|row| row.long.to_ascii_lowercase());
+    rows
+}
+
+/// An option with its names and value: `--output-file <file>, -o <file>`.
+pub(super) fn heading(row: &Row) -> String {
+    let value = value(row);
+    let short = row.short.map(|short| format!(", -{short}{value}")).unwrap_or_default();
+    format!("--{}{value}{short}", row.long)
+}
+
+fn value(row: &Row) -> String {
+    let Some(name) = row.takes.name() else {
+        return String::new();
+    };
+    let list = if row.takes.is_list() { ",..." } else { "" };
+    if row.takes.is_optional() { format!(" [<{name}>]") } else { format!(" <{name}>{list}") }
+}
+
+/// Everything there is to say about an option.
+pub(super) fn description(row: &Row) -> String {
+    let mut text = row.summary.to_owned();
+    if !row.details.is_empty() {
+        text.push(' ');
+        text.push_str(row.details);
+    }
+    let allowed = match row.takes {
+        Takes::Keyword { allowed, .. } => allowed.join(", "),
+        Takes::Architecture(_) => row.takes.words().join(", "),
+        _ => String::new(),
+    };
+    if !allowed.is_empty() {
+        text.push_str(&format!(" Possible values: {allowed}."));
+    }
+    text
+}
+
+fn entry(row: &Row) -> String {
+    let mut text = format!("{}\n", heading(row));
+    for line in wrapped(&description(row), WIDTH - INDENT.len()) {
+        text.push_str(&format!("{INDENT}{line}\n"));
+    }
+    text
+}
+
+/// Breaks a text into lines at blanks.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.len() + 1 + word.len() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_every_documented_option_and_fits() {
+        let text = help("cuweld");
+        for row in table::rows() {
+            let named = text.lines().any(|line| line == heading(row));
+            assert_eq!(named, row.origin != Origin::Undocumented, "--{}", row.long);
+        }
+        assert!(text.lines().all(|line| line.len() <= WIDTH));
+    }
+
+    #[test]
+    fn version_has_the_line_that_callers_look_for() {
+        let text = version("nvlink");
+        assert!(text.starts_with("nvlink: cuweld "));
+        assert_eq!(text.matches(" V").count(), 1);
+        assert!(text.contains("release 13.0, V13.0.88\n"));
+    }
+}

@@ -1,0 +1,95 @@
+//! The command line.
+//!
+//! Three steps, each with its own type: [`scan`] turns arguments into what was typed ([`Typed`]), [`check`] looks
+//! whether that makes sense together, and [`meaning`] turns it into what is to be done ([`Invocation`]). All three,
+//! and the help, the manual page, the completions and the note that a linked file carries, know options only from one
+//! [`table`].
+//!
+//! Nothing here prints, and nothing ends the program: problems are values, with the reference's wording.
+
+mod architecture;
+mod arguments;
+mod check;
+mod completions;
+mod help;
+mod manual;
+mod meaning;
+mod note;
+mod number;
+mod problem;
+mod scan;
+pub mod table;
+mod text;
+mod typed;
+mod words;
+
+pub use architecture::Architecture;
+pub use arguments::*;
+pub use completions::completions;
+pub use help::{help, version};
+pub use manual::manual_page;
+pub use note::{note_object, note_options};
+pub use problem::{Found, Problem, Severity, UsageProblem};
+pub use typed::Typed;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use table::Id;
+
+/// Why a command line cannot be followed.
+#[derive(Clone, Debug)]
+pub struct UsageError {
+    /// What there is to say, in order. Only the last one is fatal.
+    pub problems: Vec<UsageProblem>,
+    /// The style of messages that was asked for before the mistake (`--diagnostics`).
+    pub diagnostics: Option<DiagnosticsStyle>,
+    /// The program's name in messages that were [`Found::Afterwards`] (`-tool-name`).
+    pub tool_name: Option<String>,
+    /// The target to name in messages that were [`Found::Afterwards`] (`-report-arch`).
+    pub reported_arch: Option<String>,
+}
+
+/// Reads a command line, without the program's name. `read_file` is asked for the contents of options files.
+pub fn parse(
+    arguments: impl Iterator<Item = OsString>,
+    read_file: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>,
+) -> Result<Invocation, UsageError> {
+    let scan::Scanned { typed, mut warnings, mistake } = scan::scan(arguments, read_file);
+    let error = |problems| UsageError {
+        problems,
+        diagnostics: meaning::diagnostics(&typed),
+        tool_name: typed.text(Id::ToolName).map(text::shown),
+        reported_arch: typed.text(Id::Arch).filter(|_| typed.has(Id::ReportArch)).map(text::shown),
+    };
+    if let Some(mistake) = mistake {
+        warnings.push(mistake);
+        return Err(error(warnings));
+    }
+    // What only prints comes first: it needs nothing else to be right.
+    if typed.has(Id::Help) {
+        return Ok(Invocation::Help);
+    }
+    if typed.has(Id::Version) {
+        return Ok(Invocation::Version);
+    }
+    if let Some(code) = typed.text(Id::Explain) {
+        return Ok(Invocation::Explain(text::shown(code)));
+    }
+    if let Some(kind) = meaning::generated(&typed) {
+        return Ok(Invocation::Generate(kind));
+    }
+    let wants_script = typed.has(Id::GenHostLinkerScript);
+    warnings.extend(if wants_script { check::host_linker_script(&typed) } else { check::link(&typed) });
+    if warnings.iter().any(|problem| problem.severity() == Severity::Fatal) {
+        return Err(error(warnings));
+    }
+    if let Some(script) = meaning::host_linker_script(&typed, warnings.clone()) {
+        return Ok(Invocation::HostLinkerScript(Box::new(script)));
+    }
+    match check::architecture(&typed) {
+        Some((name, architecture)) => Ok(Invocation::Link(Box::new(meaning::link(&typed, name, architecture, warnings)))),
+        // The checks let no such command line pass.
+        None => Err(error(vec![UsageProblem { problem: Problem::NoArchitecture {}, found: Found::Afterwards }])),
+    }
+}

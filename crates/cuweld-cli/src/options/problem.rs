@@ -1,0 +1,184 @@
+//! What can be wrong with a command line, in the reference's words.
+
+use super::table;
+use std::fmt;
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// The command line can be followed, but perhaps not as it was meant.
+    Warning,
+    /// Nothing can be done.
+    Fatal,
+}
+
+macro_rules! problems {
+    ($( $severity:ident $(#[$doc:meta])* $name:ident { $($field:ident),* } $text:literal; )*) => {
+        /// What is wrong with a command line. Displayed, it has the reference's wording.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the wording of each row says what its fields are")]
+        pub enum Problem {
+            $( $(#[$doc])* $name { $($field: String),* }, )*
+        }
+
+        impl Problem {
+            /// How bad it is.
+            pub fn severity(&self) -> Severity {
+                match self { $( Problem::$name { .. } => Severity::$severity, )* }
+            }
+        }
+
+        impl fmt::Display for Problem {
+            fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $( Problem::$name { $($field),* } => write!(out, $text), )* }
+            }
+        }
+    };
+}
+
+// The table of messages: severity, name, fields, wording.
+problems! {
+    Fatal UnknownOption { name } "Unknown option '{name}'";
+    Fatal ArgumentExpected { option } "argument expected after '{option}'";
+    Fatal NoArgumentExpected { option } "no argument expected after '{option}'";
+    Fatal ValueNotDefined { value, option } "Value '{value}' is not defined for option '{option}'";
+    Fatal ExpectedNumber { value } "'{value}': expected a number";
+    Fatal NumberOutOfRange { value } "32-bit integer value ({value}) out of range";
+    Fatal ExpectedTruth { value } "'{value}': expected true or false";
+    Fatal StrayCharacter { character } "Stray '{character}' character";
+    Fatal CannotOpenOptionsFile { file } "Could not open options file '{file}'";
+    Fatal TooManyOptionsFiles { file } "Too many options file opened '{file}'";
+    Fatal InputsWithHostLinkerScript {}
+        "Input files are not allowed with -ghls option; use --help for more information";
+    Fatal NoArchitecture {} "Unknown arch name '(null)'";
+    Fatal NoOutputFile {} "Must specify output file with -o option";
+    Fatal NoInputFiles {} "No input files specified; use option --help for more information";
+    Fatal Conflict { first, second } "Conflicting options '{first}' and '{second}'";
+    Fatal VirtualTarget { target }
+        "Link target of '{target}' is virtual target that is not JIT-able; use 'sm_' target instead";
+    Fatal NoNvvmPath {} "-nvvmpath should be specified with -lto";
+    Fatal InvalidArgument { option } "Invalid argument for option '--{option}'";
+    Fatal UnreadableApiVersion {} "--cuda-api-version value cannot be parsed";
+    Fatal OtherApiVersion {} "--cuda-api-version major number must be == toolkit version";
+    Warning Redefinition { option }
+        "incompatible redefinition for option '{option}', the last value of this option was used";
+    Warning PreserveRelocsIncomplete { target }
+        "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{target}' and may not work as expected";
+    Info HostInfoUnused {} "ignore -use-host-info because -kernels-used or -variables-used is specified";
+    Info SplitCompileInstead {} "Incompatible options '-emit-ptx' and '-split-compile-extended', using '-split-compile'";
+    // Problems with options that the reference does not have.
+    Fatal ExpectedSize { value } "'{value}': expected a size, such as 4096 or 16M";
+    Fatal NestedStartLib {} "'--start-lib' inside '--start-lib'";
+    Fatal EndLibWithoutStart {} "'--end-lib' without '--start-lib'";
+    Fatal StartLibWithoutEnd {} "'--start-lib' without '--end-lib'";
+}
+
+/// A problem, and how to show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageProblem {
+    /// What is wrong.
+    pub problem: Problem,
+    /// When it was found, which decides what options can do to the message.
+    pub found: Found,
+}
+
+/// When a problem was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// While the arguments were read, so no option is in force yet: the message bears the program's own name and no
+    /// target, and a warning is a warning whatever `-Werror`, `-w` or `-disable-infos` say.
+    WhileReading,
+    /// When all arguments were known: `-tool-name`, `-report-arch` and the options about warnings apply.
+    Afterwards,
+}
+
+impl UsageProblem {
+    /// How bad it is.
+    pub fn severity(&self) -> Severity {
+        self.problem.severity()
+    }
+
+    /// What might help, where that can be guessed.
+    pub fn hint(&self) -> Option<String> {
+        match &self.problem {
+            Problem::UnknownOption { name } => nearest_option(name).map(|option| format!("did you mean {option}?")),
+            Problem::NoArchitecture {} => Some("name the GPU architecture, for example -arch=sm_90".to_owned()),
+            Problem::NoNvvmPath {} => Some("give the toolkit's folder nvvm: -nvvmpath=$CUDA_HOME/nvvm".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for UsageProblem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(out)
+    }
+}
+
+/// The option that was probably meant. `name` lacks the first dash, as in the message.
+fn nearest_option(name: &str) -> Option<String> {
+    let bare = name.trim_start_matches('-');
+    if bare.is_empty() {
+        return None;
+    }
+    let spellings = table::rows().flat_map(|row| {
+        let long = Some((row.long, format!("--{}", row.long)));
+        let short = row.short.map(|short| (short, format!("-{short}")));
+        [long, short].into_iter().flatten()
+    });
+    // One letter can be turned into any other: short names are only found with the wrong number of dashes.
+    let near = |(spelled, shown): (&str, String)| {
+        let distance = edit_distance(bare, spelled);
+        (distance == 0 || (distance <= 2 && spelled.len() > 4)).then_some((distance, shown))
+    };
+    spellings.filter_map(near).min_by_key(|(distance, _)| *distance).map(|(_, shown)| shown)
+}
+
+/// How many characters must be added, removed or replaced to turn one text into the other.
+fn edit_distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        for (b, cell) in to.chars().zip(row.iter_mut().skip(1)) {
+            let above = *cell;
+            *cell = (above + 1).min(left + 1).min(diagonal + usize::from(a != b));
+            diagonal = above;
+            left = *cell;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances() {
+        for (from, to, expected) in [("", "", 0), ("a", "", 1), ("", "ab", 2), ("verbos", "verbose", 1), ("kitten", "sitting", 3)] {
+            assert_eq!(edit_distance(from, to), expected, "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn hints() {
+        for (name, expected) in [
+            ("verbose", Some("--verbose")),
+            ("-v", Some("-v")),
+            ("-o", Some("-o")),
+            ("output-file", Some("--output-file")),
+            ("suppress-stack-warning-size", None),
+            ("-whole-archives", Some("--whole-archive")),
+            ("q", None),
+            ("-", None),
+        ] {
+            assert_eq!(nearest_option(name).as_deref(), expected, "{name}");
+        }
+    }
+}

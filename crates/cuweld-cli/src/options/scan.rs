@@ -1,0 +1,219 @@
+//! Reads arguments by the table: from words to what was typed, without asking what it means.
+//!
+//! The reference's grammar: a long name stands behind two dashes, a short name, often of several letters, behind one,
+//! and neither can be abbreviated or exchanged. A value follows as the next argument, whatever it looks like, or behind
+//! `=`. Three options let the value follow the short name directly (`-lm`, `-Ldir`, `-m64`), if no option has that
+//! whole name. Everything else is an input. Reading stops at the first mistake.
+
+use super::number::{self, NotANumber};
+use super::problem::{Found, Problem, UsageProblem};
+use super::table::{self, Id, Row, Takes};
+use super::text::{bytes, from_bytes, shown};
+use super::typed::{Item, Typed, Value};
+use super::words::{self, Stray};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+
+/// How many options files may be open inside each other.
+const DEEPEST_FILE: usize = 15;
+
+/// How the scanner gets at the contents of a file.
+pub(super) type ReadFile<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;
+
+/// What the arguments say, and what there is to warn about; after a mistake, what was read up to it.
+pub(super) struct Scanned {
+    pub(super) typed: Typed,
+    pub(super) warnings: Vec<UsageProblem>,
+    pub(super) mistake: Option<UsageProblem>,
+}
+
+/// Reads all arguments.
+pub(super) fn scan(arguments: impl Iterator<Item = OsString>, read_file: ReadFile<'_>) -> Scanned {
+    let mut scanner = Scanner { typed: Typed::default(), warnings: Vec::new(), open_files: 0, read_file };
+    let result = scanner.words(&mut arguments.into_iter());
+    let mistake = result.err().map(|problem| UsageProblem { problem, found: Found::WhileReading });
+    Scanned { typed: scanner.typed, warnings: scanner.warnings, mistake }
+}
+
+struct Scanner<'a> {
+    typed: Typed,
+    warnings: Vec<UsageProblem>,
+    open_files: usize,
+    read_file: ReadFile<'a>,
+}
+
+/// An option as it stands on the command line.
+struct Spelled<'a> {
+    row: &'static Row,
+    /// The name with its dashes.
+    name: &'a [u8],
+    /// What stands behind `=`, or directly behind the name.
+    value: Option<&'a [u8]>,
+}
+
+impl Scanner<'_> {
+    fn words(&mut self, words: &mut dyn Iterator<Item = OsString>) -> Result<(), Problem> {
+        let mut words = words.peekable();
+        while let Some(word) = words.next() {
+            if is_option(&word) {
+                self.option(&word, &mut words)?;
+            } else if !self.response_file(&word)? {
+                self.typed.push(Item::Input(word));
+            }
+        }
+        Ok(())
+    }
+
+    fn option(
+        &mut self,
+        word: &OsStr,
+        rest: &mut std::iter::Peekable<&mut dyn Iterator<Item = OsString>>,
+    ) -> Result<(), Problem> {
+        let Spelled { row, name, value } = spelled(bytes(word))?;
+        let name = String::from_utf8_lossy(name).into_owned();
+        let value = match (row.takes, value) {
+            (Takes::Nothing, None) => None,
+            (Takes::Nothing, Some(_)) => return Err(Problem::NoArgumentExpected { option: name }),
+            (_, Some(value)) => Some(value.to_vec()),
+            (takes, None) if takes.is_optional() => {
+                rest.next_if(|next| !is_option(next)).map(|next| bytes(&next).to_vec())
+            }
+            (_, None) => {
+                let next = rest.next().ok_or(Problem::ArgumentExpected { option: name })?;
+                Some(bytes(&next).to_vec())
+            }
+        };
+        let value = read_value(row, value.as_deref())?;
+        self.set(row, value)
+    }
+
+    fn set(&mut self, row: &Row, value: Value) -> Result<(), Problem> {
+        // A list grows; anything else is replaced, which is worth a warning unless nothing changes.
+        let replaces = !matches!(value, Value::List(_)) && self.typed.last(row.id).is_some_and(|before| *before != value);
+        if replaces {
+            let problem = Problem::Redefinition { option: row.long.to_owned() };
+            self.warnings.push(UsageProblem { problem, found: Found::WhileReading });
+        }
+        let files = match (&value, row.id) {
+            (Value::List(files), Id::OptionsFile) => files.clone(),
+            _ => Vec::new(),
+        };
+        self.typed.push(Item::Option { id: row.id, value });
+        files.iter().try_for_each(|file| self.options_file(file))
+    }
+
+    fn options_file(&mut self, file: &OsStr) -> Result<(), Problem> {
+        if self.open_files == DEEPEST_FILE {
+            return Err(Problem::TooManyOptionsFiles { file: shown(file) });
+        }
+        let contents = (self.read_file)(Path::new(file))
+            .map_err(|_| Problem::CannotOpenOptionsFile { file: shown(file) })?;
+        let words = words::options_file(&contents).map_err(stray)?;
+        self.nested(words)
+    }
+
+    /// Reads `@file`. A file that cannot be read is left to be an input, as in other linkers.
+    fn response_file(&mut self, word: &OsStr) -> Result<bool, Problem> {
+        let Some(file) = bytes(word).strip_prefix(b"@").filter(|file| !file.is_empty()) else {
+            return Ok(false);
+        };
+        let file = from_bytes(file);
+        let Ok(contents) = (self.read_file)(Path::new(&file)) else {
+            return Ok(false);
+        };
+        if self.open_files == DEEPEST_FILE {
+            return Err(Problem::TooManyOptionsFiles { file: shown(&file) });
+        }
+        self.nested(words::response_file(&contents)).map(|()| true)
+    }
+
+    fn nested(&mut self, words: Vec<Vec<u8>>) -> Result<(), Problem> {
+        self.open_files += 1;
+        let result = self.words(&mut words.iter().map(|word| from_bytes(word)));
+        self.open_files -= 1;
+        result
+    }
+}
+
+/// Whether an argument is an option. A single dash is the name of an input.
+fn is_option(word: &OsStr) -> bool {
+    matches!(bytes(word), [b'-', _, ..])
+}
+
+/// Finds the row of an option, and cuts off what belongs to its value.
+fn spelled(word: &[u8]) -> Result<Spelled<'_>, Problem> {
+    let (name, value) = match word.iter().position(|&byte| byte == b'=') {
+        Some(at) => (word.get(..at).unwrap_or_default(), word.get(at + 1..)),
+        None => (word, None),
+    };
+    let behind_dash = name.get(1..).unwrap_or_default();
+    let row = match behind_dash.strip_prefix(b"-") {
+        Some(long) => table::by_long_name(long),
+        None => table::by_short_name(behind_dash),
+    };
+    if let Some(row) = row {
+        return Ok(Spelled { row, name, value });
+    }
+    if let Some((row, value)) = table::by_glued_name(word.get(1..).unwrap_or_default()) {
+        return Ok(Spelled { row, name, value: Some(value) });
+    }
+    Err(Problem::UnknownOption { name: String::from_utf8_lossy(behind_dash).into_owned() })
+}
+
+/// Reads a value as the option's row asks.
+fn read_value(row: &Row, value: Option<&[u8]>) -> Result<Value, Problem> {
+    let text = value.unwrap_or_default();
+    let quoted = || String::from_utf8_lossy(text).into_owned();
+    let not_defined = || Problem::ValueNotDefined { value: quoted(), option: row.long.to_owned() };
+    let number = || {
+        number::signed(text).map_err(|problem| match problem {
+            NotANumber::Malformed => Problem::ExpectedNumber { value: quoted() },
+            NotANumber::OutOfRange => Problem::NumberOutOfRange { value: quoted() },
+        })
+    };
+    match row.takes {
+        Takes::Nothing => Ok(Value::Given),
+        Takes::Text(_) => Ok(Value::Text(from_bytes(text))),
+        Takes::OptionalText { default, .. } => Ok(Value::Text(value.map_or_else(|| default.into(), from_bytes))),
+        Takes::Keyword { allowed, .. } => {
+            let word = allowed.iter().find(|word| word.as_bytes() == text).ok_or_else(not_defined)?;
+            Ok(Value::Text(word.into()))
+        }
+        Takes::OptionalKeyword { allowed, .. } => {
+            let wanted = |word: &&&str| value.is_none_or(|value| word.as_bytes() == value);
+            let word = allowed.iter().find(wanted).ok_or_else(not_defined)?;
+            Ok(Value::Text(word.into()))
+        }
+        Takes::Architecture(_) => {
+            let known = std::str::from_utf8(text).is_ok_and(super::architecture::is_known);
+            if known { Ok(Value::Text(from_bytes(text))) } else { Err(not_defined()) }
+        }
+        Takes::Number(_) => Ok(Value::Number(number()?)),
+        Takes::ExactNumber { allowed, .. } => {
+            if number()? == allowed { Ok(Value::Number(allowed)) } else { Err(not_defined()) }
+        }
+        Takes::Size(_) => {
+            Ok(Value::Size(number::size(text).map_err(|_| Problem::ExpectedSize { value: quoted() })?))
+        }
+        Takes::Truth => match text {
+            b"true" => Ok(Value::Truth(true)),
+            b"false" => Ok(Value::Truth(false)),
+            _ => Err(Problem::ExpectedTruth { value: quoted() }),
+        },
+        Takes::List(_) | Takes::OptionsFiles(_) => {
+            let items = words::list(text).map_err(stray)?;
+            Ok(Value::List(items.iter().map(|item| from_bytes(item)).collect()))
+        }
+        Takes::Each(_) => Ok(Value::List(vec![from_bytes(text)])),
+    }
+}
+
+fn stray(stray: Stray) -> Problem {
+    let character = match stray {
+        Stray::Quote => "\"",
+        // The reference leaves the character out.
+        Stray::Backslash => "",
+    };
+    Problem::StrayCharacter { character: character.to_owned() }
+}

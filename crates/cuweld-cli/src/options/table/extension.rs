@@ -1,0 +1,67 @@
+//! Options that only cuweld has. Those that other linkers have, too, mean the same here.
+
+use super::Id::*;
+use super::Takes::{self, *};
+use super::{Id, Origin, Row};
+
+const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> Row {
+    Row { origin: Origin::Extension, ..Row::new(id, long, short, takes, summary) }
+}
+
+#[rustfmt::skip] // a table reads better with several columns on a line
+pub(super) const ROWS: &[Row] = &[
+    row(Undefined, "undefined", "u", Each("name"), "Keep this function or variable, whether or not anything refers to it."),
+    row(LinkerKeyword, "z", "z", Each("keyword"), "Taken and ignored, for callers that address any linker."),
+    row(
+        WholeArchive, "whole-archive", "", Nothing,
+        "Take every member of the archives that follow, as is the default.",
+    ),
+    row(
+        NoWholeArchive, "no-whole-archive", "", Nothing,
+        "Take only those members of the archives that follow which define a name that is needed.",
+    ),
+    row(StartLib, "start-lib", "", Nothing, "Treat the objects that follow, up to --end-lib, like members of an archive.")
+        .details("They are taken only if they define a name that is needed."),
+    row(EndLib, "end-lib", "", Nothing, "End what --start-lib began."),
+    row(
+        Diagnostics, "diagnostics", "", Takes::Keyword { name: "style", allowed: &["rich", "nvlink", "json"] },
+        "How to write messages.",
+    )
+    .details(
+        "rich is for people, nvlink is word for word the reference's, json is one object per line. The default is nvlink \
+         if the program is called nvlink, else rich.",
+    ),
+    row(ErrorLimit, "error-limit", "", Number("count"), "Stop after this many errors; 0 for no limit."),
+    row(Explain, "explain", "", Text("code"), "Say more about a message's code, such as CW3108."),
+    row(Threads, "threads", "", Number("count"), "How many threads to use; the result does not depend on it."),
+    row(
+        NoCommandLineNote, "no-command-line-note", "", Nothing,
+        "Leave the options out of the note, so that the result does not depend on paths.",
+    ),
+    row(
+        NoteAs, "note-as", "", Takes::Keyword { name: "tool", allowed: &["nvlink-13.0.88"] },
+        "Write the note that this tool would write.",
+    )
+    .details("Makes results comparable byte for byte. The environment variable CUWELD_NOTE_AS does the same."),
+    row(SaveDir, "save-dir", "", Text("folder"), "Copy all inputs and a script that repeats this link into a folder."),
+    row(PrintGcSections, "print-gc-sections", "", Nothing, "Print what was removed because nothing uses it."),
+    row(WhyLive, "why-live", "", Each("name"), "Print the chain of references that keeps this name."),
+    row(Trace, "trace", "", Nothing, "Print the inputs as they are read."),
+    row(Map, "Map", "Map", Text("file"), "Write what went where to this file."),
+    row(Cref, "cref", "", Nothing, "Add a table of who defines and who refers to each name to the map."),
+    row(TimeTrace, "time-trace", "", Text("file"), "Write when each phase ran to this file, for a trace viewer."),
+    row(
+        Toolkit, "toolkit", "", Text("folder"),
+        "The CUDA toolkit whose compilers are used for PTX and link-time optimization.",
+    ),
+    row(Finalizer, "finalizer", "", Text("program"), "The program that makes final code for sm_100 and later."),
+    row(
+        MaxUnpacked, "max-unpacked", "", Size("bytes"),
+        "Refuse compressed inputs that unpack to more than this; K, M and G are understood.",
+    ),
+    row(
+        Generate, "generate", "",
+        Takes::Keyword { name: "kind", allowed: &["man", "complete-bash", "complete-zsh", "complete-fish"] },
+        "Print the manual page or a shell's completions, and do nothing else.",
+    ),
+];

@@ -1,0 +1,119 @@
+//! What was typed: the options and inputs in their order, each option with its value, and no meaning yet.
+
+use super::table::Id;
+use std::ffi::{OsStr, OsString};
+
+/// One thing that was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    /// The name of an input.
+    Input(OsString),
+    /// An option.
+    Option {
+        /// Which one.
+        id: Id,
+        /// Its value.
+        value: Value,
+    },
+}
+
+/// An option's value, of the kind that its row asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value {
+    /// The option has no value; it was given.
+    Given,
+    /// A text, or a word out of a few.
+    Text(OsString),
+    /// A number.
+    Number(i32),
+    /// A number of bytes.
+    Size(u64),
+    /// `true` or `false`.
+    Truth(bool),
+    /// Items.
+    List(Vec<OsString>),
+}
+
+/// A command line as it was typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Typed {
+    items: Vec<Item>,
+}
+
+impl Typed {
+    pub(super) fn push(&mut self, item: Item) {
+        self.items.push(item);
+    }
+
+    /// Everything in order.
+    pub(super) fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// The inputs in order.
+    pub(super) fn inputs(&self) -> impl Iterator<Item = &OsStr> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Input(name) => Some(name.as_os_str()),
+            Item::Option { .. } => None,
+        })
+    }
+
+    /// An option's values in order.
+    pub(super) fn values(&self, wanted: Id) -> impl DoubleEndedIterator<Item = &Value> {
+        self.items.iter().filter_map(move |item| match item {
+            Item::Option { id, value } if *id == wanted => Some(value),
+            _ => None,
+        })
+    }
+
+    /// The value that counts: the last one.
+    pub(super) fn last(&self, id: Id) -> Option<&Value> {
+        self.values(id).next_back()
+    }
+
+    /// Whether the option was given.
+    pub(super) fn has(&self, id: Id) -> bool {
+        self.last(id).is_some()
+    }
+
+    /// The text that an option was given.
+    pub(super) fn text(&self, id: Id) -> Option<&OsStr> {
+        match self.last(id)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number that an option was given.
+    pub(super) fn number(&self, id: Id) -> Option<i32> {
+        match self.last(id)? {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The size that an option was given.
+    pub(super) fn size(&self, id: Id) -> Option<u64> {
+        match self.last(id)? {
+            Value::Size(size) => Some(*size),
+            _ => None,
+        }
+    }
+
+    /// The truth that an option was given.
+    pub(super) fn truth(&self, id: Id) -> Option<bool> {
+        match self.last(id)? {
+            Value::Truth(truth) => Some(*truth),
+            _ => None,
+        }
+    }
+
+    /// All items that an option was given.
+    pub(super) fn list(&self, id: Id) -> Vec<&OsStr> {
+        let lists = self.values(id).filter_map(|value| match value {
+            Value::List(items) => Some(items),
+            _ => None,
+        });
+        lists.flatten().map(OsString::as_os_str).collect()
+    }
+}
