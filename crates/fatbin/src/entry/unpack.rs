@@ -1,0 +1,98 @@
+//! Unpacking the payload of an entry, within bounds.
+//!
+//! Headers come from strangers: one that promises gigabytes must not get them. Before anything is allocated the promise
+//! is held against the caller's limit and against what so many packed bytes can give at best; what comes out must be
+//! exactly what was promised.
+
+use std::borrow::Cow;
+
+use ruzstd::decoding::FrameDecoder;
+
+use super::{Entry, EntryKind, Flags, Packing};
+use crate::error::{Problem, Result};
+use crate::little_endian::length;
+
+/// The largest number of bytes that one byte of an LZ4 block gives: one of the bytes that extend a match's length.
+const LZ4_EXPANSION: u64 = 255;
+
+/// The largest number of bytes that one byte of a zstd frame gives: a block that repeats one byte takes four bytes and
+/// gives up to 128 KiB.
+const ZSTD_EXPANSION: u64 = (128 << 10) / 4;
+
+/// The window that a zstd decoder has to be ready for, however small the frame: encoders that do not know the size of
+/// their input beforehand ask for that much.
+const ZSTD_WINDOW: u64 = 8 << 20;
+
+impl<'data> Entry<'data> {
+    /// The payload: unpacked, and without the NULs that end PTX.
+    ///
+    /// Never makes more than `limit` bytes; a payload that is stored as it is, is only borrowed and has no limit.
+    ///
+    /// # Errors
+    /// When the payload is packed in a way that is not known or is obfuscated, when it is damaged, when it promises more
+    /// than `limit` bytes, or when it gives another number of bytes than it promises.
+    pub fn unpack(&self, limit: usize) -> Result<Cow<'data, [u8]>> {
+        if self.flags.contains(Flags::OBFUSCATED) {
+            return Err(self.error(Problem::Obfuscated));
+        }
+        let mut contents = match self.packing() {
+            Packing::Stored => Cow::Borrowed(self.payload),
+            Packing::Unknown(flags) => return Err(self.error(Problem::UnknownCompression(flags))),
+            Packing::Lz4 => Cow::Owned(self.unpack_with("LZ4", LZ4_EXPANSION, limit, |into| {
+                lz4_flex::block::decompress_into(self.payload, into)
+                    .map_err(|error| error.to_string())
+            })?),
+            Packing::Zstd => {
+                Cow::Owned(self.unpack_with("zstd", ZSTD_EXPANSION, limit, |into| {
+                    let mut decoder = FrameDecoder::new();
+                    decoder.set_max_window_size(length(into).max(ZSTD_WINDOW));
+                    decoder
+                        .decode_all(self.payload, into)
+                        .map_err(|error| error.to_string())
+                })?)
+            }
+        };
+        if self.kind == EntryKind::Ptx {
+            let text_size = contents
+                .iter()
+                .rposition(|&byte| byte != 0)
+                .map_or(0, |last| last + 1);
+            match &mut contents {
+                Cow::Borrowed(bytes) => *bytes = bytes.get(..text_size).unwrap_or_default(),
+                Cow::Owned(bytes) => bytes.truncate(text_size),
+            }
+        }
+        Ok(contents)
+    }
+
+    fn unpack_with(
+        &self,
+        method: &'static str,
+        expansion: u64,
+        limit: usize,
+        decode: impl FnOnce(&mut [u8]) -> std::result::Result<usize, String>,
+    ) -> Result<Vec<u8>> {
+        let promised = self.unpacked_size;
+        let packed = length(self.payload);
+        let size = usize::try_from(promised).ok().filter(|&size| size <= limit);
+        let Some(size) = size else {
+            return Err(self.error(Problem::OverLimit {
+                promised,
+                limit: u64::try_from(limit).unwrap_or(u64::MAX),
+            }));
+        };
+        if promised > packed.saturating_mul(expansion) {
+            return Err(self.error(Problem::Implausible { packed, promised }));
+        }
+        let mut contents = vec![0; size];
+        let unpacked = decode(&mut contents)
+            .map_err(|reason| self.error(Problem::Damaged { method, reason }))?;
+        if unpacked != size {
+            return Err(self.error(Problem::UnpackedSize {
+                unpacked: u64::try_from(unpacked).unwrap_or(u64::MAX),
+                promised,
+            }));
+        }
+        Ok(contents)
+    }
+}

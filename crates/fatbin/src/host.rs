@@ -1,0 +1,308 @@
+//! Host objects: what the host compiler made of a CUDA source file, with the device code in sections.
+//!
+//! | section | contents |
+//! |---|---|
+//! | `__nv_relfatbin` | fatbins of relocatable device code: what a device linker links |
+//! | `.nv_fatbin` | fatbins of code that is linked already; only its presence is told |
+//! | `.nvFatBinSegment` | a record per fatbin through which the host program registers it |
+//! | `__nv_module_id` | names of the object's modules; in a device linker's own output, of the modules it has linked |
+//! | `.nvHRKE` and five like it | names that host code refers to, see [`Reference`] |
+//!
+//! Joined objects (`ld -r`) have the contents of several in each section, and may have several sections of one name.
+
+use cubin::elf::{self, Header, SectionHeader};
+
+use crate::container::{Fatbins, fatbins_at};
+use crate::error::{Container, Error, Item, Problem, Result};
+use crate::identify::{ByteOrder, Class, HostElf, Kind, identify};
+use crate::little_endian::{length, slice};
+
+/// The prefix of a module id by which a device linker's output says that it contains the module.
+const LINKED: &str = "def ";
+
+/// A host object.
+#[derive(Clone, Debug)]
+pub struct HostObject<'data> {
+    /// What the ELF header says.
+    pub elf: HostElf,
+    /// The sections with relocatable device code, in the order of the file.
+    pub relocatable_code: Vec<FatbinSection<'data>>,
+    /// Whether there is device code that is linked already: a program of one source file, or a device linker's output.
+    pub has_linked_code: bool,
+    /// Whether the object registers any fatbin. The reference reads no object that does not.
+    pub has_registration: bool,
+    /// Names of the object's own modules. An object without one is known by its path.
+    pub module_ids: Vec<&'data str>,
+    /// Names of modules that a device linker has already linked into this object.
+    ///
+    /// Where such an object is linked again together with objects of these modules, those are to be left out.
+    pub linked_module_ids: Vec<&'data str>,
+    /// What host code refers to: for each section that is there, its names, which may be none.
+    pub references: Vec<References<'data>>,
+}
+
+/// A section that holds fatbins.
+#[derive(Clone, Copy, Debug)]
+pub struct FatbinSection<'data> {
+    /// Where it is in the file.
+    pub offset: u64,
+    /// Its contents.
+    pub data: &'data [u8],
+}
+
+impl<'data> FatbinSection<'data> {
+    /// Its fatbins. After an error there is no further one. Errors count offsets from the start of the object.
+    #[must_use]
+    pub fn fatbins(&self) -> Fatbins<'data> {
+        fatbins_at(self.data, self.offset)
+    }
+}
+
+/// The names in one of the sections that say what host code refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct References<'data> {
+    /// What they are names of.
+    pub kind: Reference,
+    /// The names. In each, `*` stands for any characters: the host compiler does not know all of a name.
+    pub names: Vec<&'data str>,
+}
+
+/// What host code refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reference {
+    /// Kernels or variables.
+    pub to: ReferenceTo,
+    /// Whether the name is known to other files.
+    pub external: bool,
+}
+
+/// What kind of thing host code refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReferenceTo {
+    /// Kernels.
+    Kernel,
+    /// Variables in device memory.
+    Variable,
+    /// Variables in constant memory.
+    Constant,
+}
+
+/// What is taken from a section.
+#[derive(Clone, Copy)]
+enum Role {
+    RelocatableCode,
+    LinkedCode,
+    Registration,
+    ModuleIds,
+    References(Reference),
+}
+
+const fn references(to: ReferenceTo, external: bool) -> Role {
+    Role::References(Reference { to, external })
+}
+
+const SECTIONS: [(&str, Role); 10] = [
+    ("__nv_relfatbin", Role::RelocatableCode),
+    (".nv_fatbin", Role::LinkedCode),
+    (".nvFatBinSegment", Role::Registration),
+    ("__nv_module_id", Role::ModuleIds),
+    (".nvHRKE", references(ReferenceTo::Kernel, true)),
+    (".nvHRKI", references(ReferenceTo::Kernel, false)),
+    (".nvHRDE", references(ReferenceTo::Variable, true)),
+    (".nvHRDI", references(ReferenceTo::Variable, false)),
+    (".nvHRCE", references(ReferenceTo::Constant, true)),
+    (".nvHRCI", references(ReferenceTo::Constant, false)),
+];
+
+impl<'data> HostObject<'data> {
+    /// Reads a 64-bit little-endian ELF file of any machine, and of any form: the caller says what programs and shared
+    /// libraries are to mean.
+    ///
+    /// # Errors
+    /// When the bytes are something else, or when the section headers or a section of interest are damaged.
+    pub fn parse(bytes: &'data [u8]) -> Result<Self> {
+        let elf = match identify(bytes) {
+            Kind::HostElf(
+                elf @ HostElf {
+                    class: Class::Bits64,
+                    byte_order: ByteOrder::Little,
+                    ..
+                },
+            ) => elf,
+            kind @ (Kind::HostElf(_) | Kind::Coff(_)) => {
+                return Err(error(None, 0, Problem::UnsupportedHost(kind)));
+            }
+            found => {
+                let expected = "a host object";
+                return Err(error(None, 0, Problem::WrongKind { expected, found }));
+            }
+        };
+        let mut object = Self {
+            elf,
+            relocatable_code: Vec::new(),
+            has_linked_code: false,
+            has_registration: false,
+            module_ids: Vec::new(),
+            linked_module_ids: Vec::new(),
+            references: Vec::new(),
+        };
+        let Some(table) = SectionTable::find(bytes)? else {
+            return Ok(object);
+        };
+        for index in 0..table.count {
+            let header = table.header(index)?;
+            let found = table.name(index, &header)?;
+            if let Some(&(name, role)) = SECTIONS.iter().find(|(name, _)| name.as_bytes() == found)
+            {
+                let data = table.contents(&header).map_err(|problem| {
+                    error(Some(Item::Section(name.to_owned())), header.offset, problem)
+                })?;
+                object.add(name, role, header.offset, data)?;
+            }
+        }
+        Ok(object)
+    }
+
+    fn add(&mut self, name: &str, role: Role, offset: u64, data: &'data [u8]) -> Result<()> {
+        let names = || {
+            strings(data)
+                .map_err(|problem| error(Some(Item::Section(name.to_owned())), offset, problem))
+        };
+        match role {
+            Role::RelocatableCode => self.relocatable_code.push(FatbinSection { offset, data }),
+            Role::LinkedCode => self.has_linked_code = true,
+            Role::Registration => self.has_registration = true,
+            Role::ModuleIds => {
+                for id in names()? {
+                    match id.strip_prefix(LINKED) {
+                        Some(linked) => self.linked_module_ids.push(linked),
+                        None => self.module_ids.push(id),
+                    }
+                }
+            }
+            Role::References(kind) => {
+                let names = names()?;
+                self.references.push(References { kind, names });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The NUL-terminated strings of a section. Where alignment or an empty list left NULs alone, there are no strings.
+fn strings(data: &[u8]) -> std::result::Result<Vec<&str>, Problem> {
+    data.split(|&byte| byte == 0)
+        .filter(|string| !string.is_empty())
+        .map(|string| std::str::from_utf8(string).map_err(|_| Problem::NotText("name")))
+        .collect()
+}
+
+fn error(item: Option<Item>, offset: u64, problem: Problem) -> Error {
+    Error::new(Container::HostObject, item, offset, problem)
+}
+
+/// The section headers of an ELF file, and the table of their names.
+struct SectionTable<'data> {
+    bytes: &'data [u8],
+    offset: u64,
+    count: u64,
+    names: &'data [u8],
+}
+
+impl<'data> SectionTable<'data> {
+    const ENTRY: u64 = SectionHeader::SIZE as u64;
+
+    /// Finds the table; `None` when the file has no sections.
+    fn find(bytes: &'data [u8]) -> Result<Option<Self>> {
+        let file = Header::parse(bytes, 0).ok_or_else(|| {
+            let needed = Header::SIZE as u64;
+            error(None, 0, cut("the ELF header", needed, length(bytes)))
+        })?;
+        let offset = file.section_header_offset;
+        if offset == 0 {
+            return Ok(None);
+        }
+        if u64::from(file.section_header_size) != Self::ENTRY {
+            let problem = Problem::SectionHeaderSize(file.section_header_size);
+            return Err(error(None, 0, problem));
+        }
+        let mut table = Self {
+            bytes,
+            offset,
+            count: 1,
+            names: &[],
+        };
+        // Numbers that are too large for the file's header are in the first section header, which is no section's.
+        let first = table.header(0)?;
+        table.count = match file.section_header_count {
+            0 => first.size,
+            count => u64::from(count),
+        };
+        let available = length(bytes).saturating_sub(offset);
+        let needed = table.count.saturating_mul(Self::ENTRY);
+        if needed > available {
+            let problem = cut("the section header table", needed, available);
+            return Err(error(None, offset, problem));
+        }
+        let names = match file.section_names {
+            elf::SHN_XINDEX => u64::from(first.link),
+            index => u64::from(index),
+        };
+        if names >= table.count {
+            let (index, count) = (names, table.count);
+            return Err(error(None, offset, Problem::SectionNames { index, count }));
+        }
+        let header = table.header(names)?;
+        table.names = table
+            .contents(&header)
+            .map_err(|problem| error(None, header.offset, problem))?;
+        Ok(Some(table))
+    }
+
+    fn header(&self, index: u64) -> Result<SectionHeader> {
+        let offset = self
+            .offset
+            .saturating_add(index.saturating_mul(Self::ENTRY));
+        SectionHeader::parse(self.bytes, offset).ok_or_else(|| {
+            let available = length(self.bytes).saturating_sub(offset);
+            error(
+                None,
+                offset,
+                cut("a section header", Self::ENTRY, available),
+            )
+        })
+    }
+
+    fn name(&self, index: u64, header: &SectionHeader) -> Result<&'data [u8]> {
+        usize::try_from(header.name)
+            .ok()
+            .and_then(|start| self.names.get(start..))
+            .and_then(|rest| rest.split(|&byte| byte == 0).next())
+            .ok_or_else(|| {
+                let problem = Problem::SectionName {
+                    section: index,
+                    name: header.name,
+                    size: length(self.names),
+                };
+                error(None, self.offset, problem)
+            })
+    }
+
+    fn contents(&self, header: &SectionHeader) -> std::result::Result<&'data [u8], Problem> {
+        if header.kind == elf::SHT_NOBITS {
+            return Ok(&[]);
+        }
+        slice(self.bytes, header.offset, header.size).ok_or_else(|| {
+            let available = length(self.bytes).saturating_sub(header.offset);
+            cut("the section", header.size, available)
+        })
+    }
+}
+
+fn cut(what: &'static str, needed: u64, available: u64) -> Problem {
+    Problem::Cut {
+        what,
+        needed,
+        available,
+    }
+}

@@ -1,0 +1,271 @@
+//! What some bytes are, told from the bytes alone: names of files say little, and are often wrong.
+
+use std::fmt;
+
+use cubin::elf;
+
+use crate::archive;
+use crate::container;
+use crate::little_endian::{Fields, slice};
+
+/// What some bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Nothing at all.
+    Empty,
+    /// A device ELF file.
+    Cubin(Class),
+    /// An ELF file for a host.
+    HostElf(HostElf),
+    /// A Windows object.
+    Coff(CoffMachine),
+    /// A fatbin.
+    Fatbin,
+    /// An old-style fatbin: a format that only very old compilers wrote.
+    OldFatbin,
+    /// An archive whose members are in it.
+    Archive,
+    /// An archive that only names its members.
+    ThinArchive,
+    /// PTX, the assembly language of a virtual GPU.
+    Ptx,
+    /// The compiler's intermediate language for link-time optimization, bare.
+    LtoIr,
+    /// LLVM bitcode.
+    Bitcode,
+    /// None of these.
+    Unknown,
+}
+
+/// The width of an ELF file's fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// 32 bits.
+    Bits32,
+    /// 64 bits.
+    Bits64,
+}
+
+/// The byte order of an ELF file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+/// What an ELF file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Input of a linker.
+    Relocatable,
+    /// A program.
+    Executable,
+    /// A shared library or a position-independent program.
+    Shared,
+    /// Something else, by its number.
+    Other(u16),
+}
+
+/// An ELF file for a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HostElf {
+    /// Width of its fields.
+    pub class: Class,
+    /// Byte order.
+    pub byte_order: ByteOrder,
+    /// What it is for.
+    pub form: Form,
+    /// ELF's number of its processor: 62 is x86-64, 183 is AArch64.
+    pub machine: u16,
+}
+
+/// The processor of a Windows object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CoffMachine {
+    /// x86-64.
+    X64,
+    /// 64-bit Arm.
+    Arm64,
+}
+
+/// Starts of files that tell what they are. Formats that need a closer look have functions of their own.
+const MAGIC: [(&[u8], Kind); 7] = [
+    (archive::MAGIC, Kind::Archive),
+    (archive::THIN_MAGIC, Kind::ThinArchive),
+    (&container::MAGIC.to_le_bytes(), Kind::Fatbin),
+    (&container::OLD_MAGIC.to_le_bytes(), Kind::OldFatbin),
+    (&[0xed, 0x43, 0x4e, 0x7f], Kind::LtoIr),
+    (b"BC\xc0\xde", Kind::Bitcode),
+    // Bitcode in a wrapper that says where it starts.
+    (&0x0b17_c0de_u32.to_le_bytes(), Kind::Bitcode),
+];
+
+/// Tells what some bytes are.
+///
+/// Only headers are looked at: bytes that are identified may still be damaged.
+#[must_use]
+pub fn identify(bytes: &[u8]) -> Kind {
+    if bytes.is_empty() {
+        return Kind::Empty;
+    }
+    MAGIC
+        .iter()
+        .find(|(magic, _)| bytes.starts_with(magic))
+        .map(|&(_, kind)| kind)
+        .or_else(|| identify_elf(bytes))
+        .or_else(|| is_ptx(bytes).then_some(Kind::Ptx))
+        .or_else(|| identify_coff(bytes))
+        .unwrap_or(Kind::Unknown)
+}
+
+fn identify_elf(bytes: &[u8]) -> Option<Kind> {
+    const DATA_MSB: u8 = 2;
+    const ET_DYN: u16 = 3;
+    if !bytes.starts_with(&elf::MAGIC) {
+        return None;
+    }
+    let class = match *bytes.get(4)? {
+        elf::CLASS_32 => Class::Bits32,
+        elf::CLASS_64 => Class::Bits64,
+        _ => return None,
+    };
+    let (byte_order, number): (_, fn([u8; 2]) -> u16) = match *bytes.get(5)? {
+        elf::DATA_LSB => (ByteOrder::Little, u16::from_le_bytes),
+        DATA_MSB => (ByteOrder::Big, u16::from_be_bytes),
+        _ => return None,
+    };
+    // Type and machine are at the same place in both classes.
+    let form = number(*bytes.get(16..)?.first_chunk()?);
+    let machine = number(*bytes.get(18..)?.first_chunk()?);
+    if machine == elf::EM_CUDA {
+        return Some(Kind::Cubin(class));
+    }
+    let form = match form {
+        elf::ET_REL => Form::Relocatable,
+        elf::ET_EXEC => Form::Executable,
+        ET_DYN => Form::Shared,
+        other => Form::Other(other),
+    };
+    Some(Kind::HostElf(HostElf {
+        class,
+        byte_order,
+        form,
+        machine,
+    }))
+}
+
+/// Whether the first thing that is neither blank nor a comment is `.version`, with which all PTX begins.
+///
+/// A NUL ends the text, as it does for the reference; and like there, nothing else of the text is looked at.
+#[must_use]
+pub fn is_ptx(bytes: &[u8]) -> bool {
+    let mut rest = bytes;
+    loop {
+        // Blank as in C: vertical tabs too.
+        let start = rest
+            .iter()
+            .position(|byte| !matches!(byte, b' ' | b'\t'..=b'\r'))
+            .unwrap_or(rest.len());
+        rest = rest.split_at(start).1;
+        let end: &[u8] = if rest.starts_with(b"//") {
+            b"\n"
+        } else if rest.starts_with(b"/*") {
+            rest = rest.split_at(2).1;
+            b"*/"
+        } else {
+            return rest.starts_with(b".version");
+        };
+        let Some(found) = rest.windows(end.len()).position(|window| window == end) else {
+            return false;
+        };
+        let (comment, behind) = rest.split_at(found);
+        if comment.contains(&0) {
+            return false;
+        }
+        rest = behind.split_at(end.len()).1;
+    }
+}
+
+/// A Windows object has no magic number: it starts with its machine, and is told by its header making sense.
+fn identify_coff(bytes: &[u8]) -> Option<Kind> {
+    const HEADER: u64 = 20;
+    const SECTION_HEADER: u64 = 40;
+    let machine = |number| match number {
+        0x8664 => Some(CoffMachine::X64),
+        0xaa64 => Some(CoffMachine::Arm64),
+        _ => None,
+    };
+    let mut fields = Fields(bytes);
+    let first = fields.u16()?;
+    let second = fields.u16()?;
+    if first == 0 && second == 0xffff {
+        // The form for more than 65,279 sections starts like an import library's member, whose version is 0.
+        let version = fields.u16()?;
+        return machine(fields.u16()?)
+            .filter(|_| version >= 2)
+            .map(Kind::Coff);
+    }
+    let machine = machine(first)?;
+    let sections = u64::from(second);
+    let _time = fields.u32()?;
+    let symbols_offset = fields.u32()?;
+    let _symbols_count = fields.u32()?;
+    let optional_header_size = fields.u16()?;
+    let fits = slice(bytes, HEADER, sections * SECTION_HEADER).is_some()
+        && slice(bytes, u64::from(symbols_offset), 0).is_some();
+    (fits && optional_header_size == 0).then_some(Kind::Coff(machine))
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => out.write_str("an empty file"),
+            Self::Cubin(class) => write!(out, "a {class} device ELF file"),
+            Self::HostElf(elf) => elf.fmt(out),
+            Self::Coff(CoffMachine::X64) => out.write_str("an x86-64 COFF object"),
+            Self::Coff(CoffMachine::Arm64) => out.write_str("an ARM64 COFF object"),
+            Self::Fatbin => out.write_str("a fatbin"),
+            Self::OldFatbin => out.write_str("an old-style fatbin"),
+            Self::Archive => out.write_str("an archive"),
+            Self::ThinArchive => out.write_str("a thin archive"),
+            Self::Ptx => out.write_str("PTX text"),
+            Self::LtoIr => out.write_str("LTO-IR"),
+            Self::Bitcode => out.write_str("LLVM bitcode"),
+            Self::Unknown => out.write_str("a file of unknown format"),
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Bits32 => "32-bit",
+            Self::Bits64 => "64-bit",
+        })
+    }
+}
+
+impl fmt::Display for HostElf {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = match self.byte_order {
+            ByteOrder::Little => "little-endian",
+            ByteOrder::Big => "big-endian",
+        };
+        let form = match self.form {
+            Form::Relocatable => "object",
+            Form::Executable => "program",
+            Form::Shared => "shared library",
+            Form::Other(_) => "file",
+        };
+        write!(out, "a {} {order} ELF {form} for ", self.class)?;
+        match self.machine {
+            3 => out.write_str("x86"),
+            62 => out.write_str("x86-64"),
+            183 => out.write_str("AArch64"),
+            other => write!(out, "machine {other}"),
+        }
+    }
+}
