@@ -127,10 +127,12 @@ impl Iterator for Edges<'_> {
             };
             self.position += ENTRY_SIZE;
             let group = second.cast_signed();
-            // A mark of an unknown group is an error only once, then the group has no entries that make sense.
-            if first == 0 && GROUPS.contains(&group) {
+            // The null symbol calls nobody: this is a mark. One of a group that is not known fails below.
+            if first == 0 && group < 0 {
                 self.group = group;
-                continue;
+                if GROUPS.contains(&group) {
+                    continue;
+                }
             }
             return Some(Edge::in_group(self.group, first, second).ok_or_else(|| {
                 self.position = self.data.len();

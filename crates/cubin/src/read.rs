@@ -107,7 +107,7 @@ impl<'data> File<'data> {
         })
     }
 
-    /// The file header. Where the file has 65,280 sections or more, its counts of them are not the real ones.
+    /// The file header. Where the file has more than 65,280 sections, its counts of them are not the real ones.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header

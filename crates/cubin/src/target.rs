@@ -50,7 +50,8 @@ pub struct Target {
     pub reserved_shared: u64,
     /// How many views of the program files hold.
     pub views: Views,
-    /// Most bytes of static shared memory of a kernel.
+    /// Most bytes of static shared memory of a kernel, without those reserved: 48 KiB wherever code has to run on
+    /// other GPUs too, all that the GPU has where it need not.
     pub shared_limit: u64,
     /// Most bytes of a constant bank.
     pub constant_limit: u64,
@@ -132,6 +133,13 @@ const fn target(name: &'static str, number: u32, variant: Variant, common: Targe
     }
 }
 
+const fn with_shared(shared_limit: u64, target: Target) -> Target {
+    Target {
+        shared_limit,
+        ..target
+    }
+}
+
 const fn embedded(target: Target) -> Target {
     Target {
         shares_generation: false,
@@ -149,21 +157,21 @@ static TARGETS: [Target; 23] = [
     embedded(target("sm_88", 88, Plain, TURING_TO_ADA)),
     target("sm_89", 89, Plain, TURING_TO_ADA),
     target("sm_90", 90, Plain, HOPPER),
-    target("sm_90a", 90, Accelerated, HOPPER),
+    with_shared(0x3_8c00, target("sm_90a", 90, Accelerated, HOPPER)),
     target("sm_100", 100, Plain, BLACKWELL),
-    target("sm_100a", 100, Accelerated, BLACKWELL),
+    with_shared(0x3_8c00, target("sm_100a", 100, Accelerated, BLACKWELL)),
     target("sm_100f", 100, Family, BLACKWELL),
     target("sm_103", 103, Plain, BLACKWELL),
-    target("sm_103a", 103, Accelerated, BLACKWELL),
+    with_shared(0x3_8c00, target("sm_103a", 103, Accelerated, BLACKWELL)),
     target("sm_103f", 103, Family, BLACKWELL),
     target("sm_110", 110, Plain, BLACKWELL),
-    target("sm_110a", 110, Accelerated, BLACKWELL),
+    with_shared(0x3_8c00, target("sm_110a", 110, Accelerated, BLACKWELL)),
     target("sm_110f", 110, Family, BLACKWELL),
     target("sm_120", 120, Plain, BLACKWELL),
-    target("sm_120a", 120, Accelerated, BLACKWELL),
+    with_shared(0x1_8c00, target("sm_120a", 120, Accelerated, BLACKWELL)),
     target("sm_120f", 120, Family, BLACKWELL),
     target("sm_121", 121, Plain, BLACKWELL),
-    target("sm_121a", 121, Accelerated, BLACKWELL),
+    with_shared(0x1_8c00, target("sm_121a", 121, Accelerated, BLACKWELL)),
     target("sm_121f", 121, Family, BLACKWELL),
 ];
 
@@ -192,6 +200,7 @@ mod tests {
             23
         );
         assert_eq!(Target::by_name("sm_70"), None);
+        assert!(Target::all().is_sorted_by_key(|target| (target.number, target.name)));
     }
 
     #[test]
@@ -237,5 +246,17 @@ mod tests {
         }
         assert!(accepts("sm_90", 90, true) && accepts("sm_100f", 100, true));
         assert!(!accepts("sm_103", 100, true) && !accepts("sm_121", 120, true));
+    }
+
+    #[test]
+    fn accelerated_targets_have_more_shared_memory() {
+        for target in Target::all() {
+            assert_eq!(
+                target.shared_limit > 0xc000,
+                target.variant == Accelerated,
+                "{}",
+                target.name
+            );
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::section::SectionType;
 pub struct Image {
     /// The file header. The two fields that count sections and segments are ignored: the lists below say it.
     pub header: Header,
-    /// The section headers, the null section first. From 65,280 of them on, the size of the null section is ignored:
+    /// The section headers, the null section first. From 65,281 of them on, the size of the null section is ignored:
     /// it then holds the number of sections.
     pub sections: Vec<SectionHeader>,
     /// The program headers.
@@ -54,7 +54,7 @@ impl Image {
     /// Writes the file header, the section headers and the program headers into a buffer of the whole file. Other bytes
     /// are left alone.
     ///
-    /// From 65,280 sections on, the header's count is 0 and the null section holds the number of sections as its size.
+    /// From 65,281 sections on, the header's count is 0 and the null section holds the number of sections as its size.
     pub fn write_headers(&self, out: &mut [u8]) -> Result<()> {
         let available = out.len() as u64;
         if self.size() > available {
@@ -68,7 +68,8 @@ impl Image {
             .map_err(|_| Error::new(Problem::Overflow("the number of program headers")))?;
         let mut null_section = self.sections.first().copied().unwrap_or_default();
         match u16::try_from(self.sections.len()) {
-            Ok(count) if count < elf::SHN_LORESERVE => header.section_header_count = count,
+            // The reference linker counts 65,280 sections in the header, one more than ELF would.
+            Ok(count) if count <= elf::SHN_LORESERVE => header.section_header_count = count,
             _ => {
                 header.section_header_count = 0;
                 null_section.size = self.sections.len() as u64;
@@ -95,7 +96,7 @@ mod tests {
 
     #[test]
     fn many_sections_are_counted_in_the_null_section() {
-        for count in [0xfeff_usize, 0xff00, 0x1_0001] {
+        for count in [0xff00_usize, 0xff01, 0x1_0001] {
             let mut image = Image {
                 sections: vec![SectionHeader::default(); count],
                 ..Image::default()
@@ -107,7 +108,7 @@ mod tests {
             assert_eq!(image.write_headers(&mut out), Ok(()));
             let header = Header::parse(&out, 0).unwrap_or_default();
             let null = SectionHeader::parse(&out, 64).unwrap_or_default();
-            let long = count >= 0xff00;
+            let long = count > 0xff00;
             assert_eq!(
                 usize::from(header.section_header_count),
                 if long { 0 } else { count }

@@ -160,7 +160,7 @@ impl<'data> Dump<'_, 'data> {
                 }) => {
                     writeln!(
                         out,
-                        "  {} is taken the address of, {}",
+                        "  {} has its address taken, {}",
                         name(function),
                         self.prototype(prototype)
                     )?;
