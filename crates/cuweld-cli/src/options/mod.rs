@@ -11,6 +11,8 @@ mod architecture;
 mod arguments;
 mod check;
 mod completions;
+#[cfg(test)]
+mod golden;
 mod help;
 mod manual;
 mod meaning;

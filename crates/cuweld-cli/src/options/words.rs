@@ -3,8 +3,8 @@
 //! The reference's two kinds of quoting are its own. In a list, `"` keeps commas together and vanishes, blanks around an
 //! item vanish, empty items vanish, and a backslash means nothing, except that a quotation is not closed by `\"`. In an
 //! options file a backslash takes away the meaning of the next character, and then vanishes; what vanishes after that
-//! is every `"` that does not follow a backslash, whether or not it quoted anything. Single quotes mean nothing in
-//! either. There are no comments.
+//! are blanks at the ends of a word, and every `"` that does not follow a backslash, whether or not it quoted anything.
+//! Single quotes mean nothing in either. There are no comments.
 
 /// A quotation that is never closed, or a backslash with nothing behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) fn list(text: &[u8]) -> Result<Vec<Vec<u8>>, Stray> {
         return Err(Stray::Quote);
     }
     items.push(item);
-    Ok(items.iter().map(|item| item.trim_ascii()).filter(|item| !item.is_empty()).map(<[u8]>::to_vec).collect())
+    Ok(items.iter().map(|item| trimmed(item)).filter(|item| !item.is_empty()).map(<[u8]>::to_vec).collect())
 }
 
 /// The words of an options file. What follows a NUL is not read.
@@ -60,13 +60,23 @@ pub(super) fn options_file(text: &[u8]) -> Result<Vec<Vec<u8>>, Stray> {
         return Err(Stray::Quote);
     }
     words.extend(word);
-    Ok(words.into_iter().map(without_quotes).collect())
+    // Blanks at the ends are taken away although they were escaped, unless they stand between quotes.
+    let words = words.iter().map(|word| trimmed(word)).filter(|word| !word.is_empty());
+    Ok(words.map(without_quotes).collect())
 }
 
-fn without_quotes(word: Vec<u8>) -> Vec<u8> {
+/// A text without the blanks at its ends.
+fn trimmed(mut text: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = text {
+        text = rest;
+    }
+    text
+}
+
+fn without_quotes(word: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(word.len());
     let mut previous = 0;
-    for byte in word {
+    for &byte in word {
         if byte != b'"' || previous == b'\\' {
             kept.push(byte);
         }
@@ -75,8 +85,9 @@ fn without_quotes(word: Vec<u8>) -> Vec<u8> {
     kept
 }
 
-/// The words of a response file, quoted as GNU tools do: blanks separate, single and double quotes keep together, a
-/// backslash takes the next character as it is. What is left open is closed by the end of the file.
+/// The words of a response file, quoted as in a shell: blanks separate, single and double quotes keep together, a
+/// backslash takes the next character as it is, but not between single quotes. What is left open is closed by the end
+/// of the file.
 pub(super) fn response_file(text: &[u8]) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -84,7 +95,7 @@ pub(super) fn response_file(text: &[u8]) -> Vec<Vec<u8>> {
     let mut bytes = text.iter().copied();
     while let Some(byte) = bytes.next() {
         match (byte, quote) {
-            (b'\\', _) => word.get_or_insert_default().extend(bytes.next()),
+            (b'\\', None | Some(b'"')) => word.get_or_insert_default().extend(bytes.next()),
             (b'"' | b'\'', None) => {
                 quote = Some(byte);
                 word.get_or_insert_default();
@@ -113,7 +124,7 @@ mod tests {
             ("x,y", "x|y"), ("x,,y", "x|y"), (",x,", "x"), ("", ""), (",", ""), (" x , y ", "x|y"), ("x  y", "x  y"),
             (r#""x,y""#, "x,y"), (r#"x"y,z"w,v"#, "xy,zw|v"), (r#""""#, ""), (r#"x,"","y""z""#, "x|yz"),
             (r#"" x ",y"#, "x|y"), (r#"x " y" z"#, "x  y z"), (r"x\,y", r"x\|y"), ("'x,y'", "'x|y'"),
-            (r#""x\"y",z"#, r#"x\"y|z"#), (r#""\"""#, r#"\""#), (r#"x\\"y,z""#, r"x\\y,z"), ("f<a, b>", "f<a|b>"),
+            ("\tx\t,\n", "x|\n"), (r#""x\"y",z"#, r#"x\"y|z"#), (r#""\"""#, r#"\""#), (r#"x\\"y,z""#, r"x\\y,z"), ("f<a, b>", "f<a|b>"),
         ] {
             assert_eq!(list(text.as_bytes()).map(shown), Ok(expected.to_owned()), "{text}");
         }
@@ -129,6 +140,7 @@ mod tests {
             (r#""x\"y""#, "xy"), (r#"x\"y z\"w"#, "xy|zw"), (r"x\ y", "x y"), (r"x\\y", r"x\y"), (r"x\y", "xy"),
             ("x\\\ny", "x\ny"), ("'x y'", "'x|y'"), (r#""a\\" b"#, r#"a\"|b"#), (r#""a\\\"b""#, r#"a\"b"#),
             (r#"\\"a b""#, r#"\"a b"#), ("# a", "#|a"), ("a\u{b}b", "a\u{b}b"), ("a\0b c", "a"), (r#""x\" y""#, "x y"),
+            (r#"\ x y\ "#, "x|y"), (r#"" x " \ "#, " x "), ("\\\nx", "\nx"),
         ] {
             assert_eq!(options_file(text.as_bytes()).map(shown), Ok(expected.to_owned()), "{text}");
         }
@@ -141,7 +153,7 @@ mod tests {
     #[test]
     fn response_files() {
         for (text, expected) in [
-            ("a b\n c", "a|b|c"), ("'x y' \"z w\"", "x y|z w"), (r#"'a"b' "c'd""#, r#"a"b|c'd"#), (r"x\ y \\", r"x y|\"),
+            ("a b\n c", "a|b|c"), ("'x y' \"z w\"", "x y|z w"), (r#"'a"b' "c'd""#, r#"a"b|c'd"#), (r"x\ y \\", r"x y|\"), (r"'x\y'", r"x\y"),
             ("''", ""), ("a '' b", "a||b"), ("'open", "open"), (r"x\", "x"),
         ] {
             assert_eq!(shown(response_file(text.as_bytes())), expected, "{text}");
