@@ -162,7 +162,7 @@ pub enum Problem {
         least: u64,
     },
     /// A string does not lie in the header that refers to it.
-    #[error("the {what} is at {offset:#x} with {size} bytes, outside of the entry's header")]
+    #[error("{what} of {size} bytes at {offset:#x}, outside of the entry's header")]
     Outside {
         /// `name` or `options`.
         what: &'static str,
