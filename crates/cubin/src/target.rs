@@ -59,6 +59,8 @@ pub struct Target {
     ///
     /// Not so for the GPUs of embedded systems, which share only the generation's number with the others.
     pub shares_generation: bool,
+    /// The oldest toolkit whose objects can be linked, as they record it: 120 is CUDA 12.0.
+    pub oldest_toolkit: u32,
 }
 
 impl Target {
@@ -108,9 +110,11 @@ const TURING_TO_ADA: Target = Target {
     shared_limit: 0xc000,
     constant_limit: 0x1_0000,
     shares_generation: true,
+    oldest_toolkit: 0,
 };
 
 const HOPPER: Target = Target {
+    oldest_toolkit: 120,
     has_compat: true,
     addends: Addends::RelaOnly,
     registers_in_text_header: false,
@@ -119,6 +123,7 @@ const HOPPER: Target = Target {
 };
 
 const BLACKWELL: Target = Target {
+    oldest_toolkit: 0,
     machine_flags: 2,
     views: Views::Two,
     ..HOPPER

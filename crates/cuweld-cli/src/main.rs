@@ -1,6 +1,30 @@
-//! cuweld-cli
+//! The program `cuweld`: a linker for CUDA device code that can stand in for `nvlink`.
+//!
+//! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
-#[allow(dead_code, unused_imports, reason = "the program that uses it comes next")]
+mod link;
+mod messages;
 mod options;
+mod output;
 
-fn main() {}
+use messages::Messages;
+use options::{Generated, Invocation};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let messages = Messages::named_after(arguments.next());
+    let read_file = &mut |path: &std::path::Path| std::fs::read(path);
+    match options::parse(arguments, read_file) {
+        Err(error) => messages.usage_error(&error),
+        Ok(Invocation::Help) => messages.print(&options::help(messages.program())),
+        Ok(Invocation::Version) => messages.print(&options::version(messages.program())),
+        Ok(Invocation::Explain(code)) => messages.explain(&code),
+        Ok(Invocation::Generate(kind)) => messages.print(&match kind {
+            Generated::ManualPage => options::manual_page(),
+            shell => options::completions(shell),
+        }),
+        Ok(Invocation::HostLinkerScript(_)) => messages.not_yet("-gen-host-linker-script"),
+        Ok(Invocation::Link(arguments)) => link::run(&arguments, &messages),
+    }
+}

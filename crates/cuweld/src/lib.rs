@@ -1,1 +1,19 @@
-//! cuweld
+//! A linker for CUDA device code.
+//!
+//! Relocatable cubins (what `nvcc -rdc=true` or `ptxas -c` make) go in as bytes; one executable cubin that the driver loads comes
+//! out as bytes, with everything there is to say about it as values. Nothing is read from or written to files, nothing is printed,
+//! and there is no global state.
+//!
+//! [`link()`] is the whole interface; [`link`](mod@link) the pipeline behind it.
+
+#![forbid(unsafe_code)]
+
+pub mod diagnostics;
+pub mod id;
+pub mod link;
+pub mod options;
+mod phases;
+pub mod trace;
+
+pub use link::link;
+pub use phases::load::Input;

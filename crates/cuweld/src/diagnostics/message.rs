@@ -1,0 +1,148 @@
+//! The table of messages: one row per message, with its code, its severity, the reference linker's wording and a
+//! paragraph for `--explain`.
+
+use super::Severity;
+use std::fmt;
+
+/// The four families of problems, which never mix.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Family {
+    /// The program was called wrongly.
+    Usage,
+    /// The machine does not have what the link needs.
+    Environment,
+    /// The inputs are damaged, unsuitable, or do not fit together.
+    Input,
+    /// The linker itself is at fault.
+    Internal,
+}
+
+/// A message's stable code, such as `CW3001`.
+#[derive(Copy, Clone, Debug, Eq, PartialEq, Hash)]
+pub struct Code(pub u16);
+
+impl fmt::Display for Code {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "CW{:04}", self.0)
+    }
+}
+
+impl Code {
+    /// The family that the code's first digit names.
+    pub fn family(self) -> Family {
+        match self.0 / 1000 {
+            1 => Family::Usage,
+            2 => Family::Environment,
+            9 => Family::Internal,
+            _ => Family::Input,
+        }
+    }
+}
+
+macro_rules! messages {
+    ($( $code:literal $severity:ident $name:ident { $($field:ident: $type:ty),* } $text:literal $explanation:literal; )*) => {
+        /// Everything the linker can say. Displayed, a message has the reference linker's wording.
+        #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+        #[allow(missing_docs, reason = "the wording of each row says what its fields are")]
+        pub enum Message {
+            $( #[error($text)] $name { $($field: $type),* }, )*
+        }
+
+        impl Message {
+            /// The message's stable code.
+            pub fn code(&self) -> Code {
+                match self { $( Message::$name { .. } => Code($code), )* }
+            }
+
+            /// How bad the message is when no option changes that.
+            pub fn severity(&self) -> Severity {
+                match self { $( Message::$name { .. } => Severity::$severity, )* }
+            }
+        }
+
+        impl Code {
+            /// Every code, with what `--explain` says of it.
+            pub const EXPLANATIONS: &'static [(Code, &'static str)] = &[ $( (Code($code), $explanation), )* ];
+        }
+    };
+}
+
+messages! {
+    1001 Fatal Usage { text: String } "{text}"
+        "The command line could not be understood. `cuweld --help` lists the options.";
+    1002 Warning UsageWarning { text: String } "{text}"
+        "The command line is odd but could be understood; the message says how.";
+    1003 Info UsageInfo { text: String } "{text}"
+        "An option has no effect beside another; the message says which.";
+    2001 Fatal CannotOpenInput { file: String, cause: String } "Could not open input file '{file}'"
+        "The file could not be read. The cause is the operating system's.";
+    2002 Fatal CannotWriteOutput { file: String, cause: String } "Could not open output file '{file}'"
+        "The result could not be written. It is written beside its place under another name first, then renamed, so a \
+         file that was there before is untouched.";
+    3001 Fatal BadObject { file: String, problem: String } "Input file '{file}' is damaged: {problem}"
+        "The file claims to be a device object, but its contents contradict each other: a size that reaches past the \
+         end, an index that names nothing. It was cut short or overwritten; build it again.";
+    3002 Fatal WrongArchitecture { file: String, target: String } "Input file '{file}' arch does not match target '{target}'"
+        "The object holds code for a GPU that can not run as code of the target. Code runs on GPUs of the same major \
+         version with the same or a higher minor version, except that sm_87 and sm_88 stand alone and that code for an \
+         'a' target runs on that GPU only. Compile the object for the target.";
+    3003 Fatal NotADeviceObject { file: String } "cubin not an elf?"
+        "The file is none of the kinds that a device link takes. The message says what it looks like.";
+    3004 Fatal NewerThanToolkit { file: String, found: u32, known: u32 } "Input file '{file}' newer than toolkit ({found} vs {known})"
+        "The object was made by a newer compiler.";
+    3005 Fatal OlderThanSupported { file: String } "Input file '{file}' must be recompiled with toolkit >= Cuda 12.0"
+        "Objects for sm_90 that were made before CUDA 12.0 use conventions that changed.";
+    3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
+        "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
+    3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"
+        "Two objects disagree about the size of a variable. One of them was compiled with another declaration.";
+    3103 Error SpaceMismatch { name: String, file: String, first: String } "Memory space doesn't match for '{name}' in '{file}', first specified in '{first}'"
+        "Two objects disagree about what a name is: a __device__ variable, a __constant__ one, a __shared__ one, a function.";
+    3104 Error NotAKernelEverywhere { name: String } "Function '{name}' not declared __global__ in all source files"
+        "One object knows the name as a kernel, another as a device function.";
+    3105 Error PrototypeMismatch { name: String, file: String, first: String } "Prototype doesn't match for '{name}' in '{file}', first defined in '{first}'"
+        "A function is called with other parameter or return types than it is defined with.";
+    3106 Error CommonLargerThanDefinition { name: String, file: String } "Common symbol '{name}' in file '{file}' has larger size than initialization"
+        "A tentative definition asks for more room than the initialised definition has.";
+    3107 Fatal MergeFailed {} "merge_elf failed"
+        "The objects named above can not be in one program.";
+    3108 Error UndefinedReference { name: String, file: String } "Undefined reference to '{name}' in '{file}'"
+        "Live code refers to a name that no input defines. Give the object or library that defines it, built with -rdc=true \
+         and for this architecture.";
+    3109 Fatal NoCallGraphNode {} "Internal error: no callgraph node"
+        "A name is a variable in one object and a function in another.";
+    3201 Error RegisterLimit { kernel: String, limit: u32, function: String, registers: u32 } "entry function '{kernel}' with max regcount of {limit} calls function '{function}' with regcount of {registers}"
+        "A kernel was compiled under a register limit (launch bounds, maxnreg, -maxrregcount) that a function it calls exceeds. \
+         Compile that function with -maxrregcount, or relax the kernel's limit.";
+    3202 Error TooMuchShared { kernel: String, used: u64, limit: u64 } "Entry function '{kernel}' uses too much shared data ({used:#x} bytes, {limit:#x} max)"
+        "The kernel's static shared variables, with those of every function it calls, exceed what a block can have.";
+    3203 Error TooMuchConstant { used: u64, limit: u64 } "File uses too much global constant data ({used:#x} bytes, {limit:#x} max)"
+        "All __constant__ variables of the program share one bank of 64 KiB.";
+    3204 Warning UnknownStackSize { kernel: String } "Stack size for entry function '{kernel}' cannot be statically determined"
+        "The kernel reaches a recursion, so no stack size is enough for certain. Set one with cudaDeviceSetLimit(cudaLimitStackSize).";
+    3205 Error TooMuchParameterConstant { kernel: String } "Entry function '{kernel}' uses too much data for compiler-generated constants; please recompile with -Xptxas --disable-optimizer-constants"
+        "The constants that the compiler made for a kernel and the functions it calls exceed their bank.";
+    3206 Fatal TooManyTextures { limit: usize, kind: &'static str, kernel: String } "More than {limit} {kind} used in entry function '{kernel}'"
+        "All texture, sampler and surface references of a program share one table per kernel, of limited size.";
+    3301 Warning PreserveRelocationsIncomplete { target: String } "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{target}' and may not work as expected"
+        "The reference linker prints this for sm_90 and later.";
+    3401 Info ModuleResources { text: String } "{text}"
+        "What the module as a whole uses.";
+    3402 Info KernelHeading { kernel: String } "Function properties for '{kernel}':"
+        "Heads the resources of a kernel.";
+    3403 Info KernelResources { text: String } "{text}"
+        "What a kernel uses, with everything it calls.";
+    9001 Fatal Internal { text: String } "Internal error: {text}"
+        "The linker contradicted itself. Please report it with the files that `--save-dir` writes.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_ascending() {
+        let codes: Vec<u16> = Code::EXPLANATIONS.iter().map(|(code, _)| code.0).collect();
+        assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
+    }
+}

@@ -1,0 +1,170 @@
+//! What the linker has to say: messages with a code and a severity, collected while the phases run and rendered late.
+
+mod message;
+mod render;
+
+pub use message::{Code, Family, Message};
+pub use render::{Renderer, Style};
+
+/// How bad a message is.
+#[derive(Copy, Clone, Debug, Eq, PartialEq, Ord, PartialOrd)]
+pub enum Severity {
+    /// Said because it was asked for.
+    Info,
+    /// The link goes on, but someone should look.
+    Warning,
+    /// The link can not succeed; it goes on for a while, to find more.
+    Error,
+    /// The link ends here.
+    Fatal,
+}
+
+impl Severity {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+            Severity::Fatal => "fatal",
+        }
+    }
+}
+
+/// One thing the linker says.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// How bad it is, after `-Werror` and the like were taken into account.
+    pub severity: Severity,
+    /// What it is.
+    pub message: Message,
+    /// Further places that belong to it: who refers to the name, where the other definition stands.
+    pub also: Vec<String>,
+    /// What would help.
+    pub hint: Option<String>,
+}
+
+impl Diagnostic {
+    /// A diagnostic with the message's usual severity.
+    pub fn new(message: Message) -> Self {
+        Diagnostic { severity: message.severity(), message, also: Vec::new(), hint: None }
+    }
+
+    /// Adds a related place.
+    pub fn also(mut self, text: impl Into<String>) -> Self {
+        self.also.push(text.into());
+        self
+    }
+
+    /// Adds what would help.
+    pub fn hint(mut self, text: impl Into<String>) -> Self {
+        self.hint = Some(text.into());
+        self
+    }
+}
+
+/// What a link printed, in order.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// A message.
+    Diagnostic(Diagnostic),
+    /// A line of a listing that was asked for (the call graph, say).
+    Listing(String),
+}
+
+/// What warnings are worth.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct WarningPolicy {
+    /// Do not print warnings.
+    pub silent: bool,
+    /// Warnings are errors.
+    pub as_errors: bool,
+}
+
+/// Why a link ended without an image.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Failure {
+    /// Something that makes going on pointless: unreadable input, clashing definitions.
+    Fatal,
+    /// The program is wrong: undefined references, limits exceeded.
+    Errors,
+}
+
+impl Failure {
+    /// The exit status that the reference linker uses for this.
+    pub fn exit_status(self) -> u8 {
+        match self {
+            Failure::Fatal => 1,
+            Failure::Errors => 255,
+        }
+    }
+}
+
+/// The log of a link. The one thing that every phase may add to, because it never reads it.
+#[derive(Debug, Default)]
+pub struct Report {
+    policy: WarningPolicy,
+    entries: Vec<Entry>,
+    errors: usize,
+}
+
+impl Report {
+    /// An empty log.
+    pub fn new(policy: WarningPolicy) -> Self {
+        Report { policy, ..Report::default() }
+    }
+
+    /// Records a message.
+    pub fn say(&mut self, message: Message) {
+        self.add(Diagnostic::new(message));
+    }
+
+    /// Records a diagnostic, and applies the policy on warnings.
+    pub fn add(&mut self, mut diagnostic: Diagnostic) {
+        if diagnostic.severity == Severity::Warning {
+            if self.policy.as_errors {
+                diagnostic.severity = Severity::Error;
+            } else if self.policy.silent {
+                return;
+            }
+        }
+        if diagnostic.severity >= Severity::Error {
+            self.errors += 1;
+        }
+        self.entries.push(Entry::Diagnostic(diagnostic));
+    }
+
+    /// Records a line of a listing.
+    pub fn list(&mut self, line: impl Into<String>) {
+        self.entries.push(Entry::Listing(line.into()));
+    }
+
+    /// Records a message that ends the link.
+    pub fn fatal<T>(&mut self, message: Message) -> Result<T, Failure> {
+        self.add(Diagnostic { severity: Severity::Fatal, ..Diagnostic::new(message) });
+        Err(Failure::Fatal)
+    }
+
+    /// Ends the link here if errors were found so far.
+    pub fn checkpoint(&self) -> Result<(), Failure> {
+        if self.errors > 0 { Err(Failure::Errors) } else { Ok(()) }
+    }
+
+    /// Whether any error was recorded.
+    pub fn has_errors(&self) -> bool {
+        self.errors > 0
+    }
+
+    /// What was recorded, in order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The diagnostics among what was recorded.
+    pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Diagnostic(diagnostic) => Some(diagnostic),
+            Entry::Listing(_) => None,
+        })
+    }
+}

@@ -1,0 +1,195 @@
+//! Dense typed indices, and the vectors they index.
+//!
+//! Everything the linker talks about lives in a table and is named by its row number. A row number is a `u32` wrapped in
+//! a type of its own, so that a symbol's number can not be used to look up a section.
+
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// A row number of one table.
+pub trait Id: Copy {
+    /// The row number as an index.
+    fn index(self) -> usize;
+    /// The row with this index.
+    fn from_index(index: usize) -> Self;
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => { $(
+        $(#[$doc])*
+        #[derive(Copy, Clone, Debug, Eq, PartialEq, Ord, PartialOrd, Hash)]
+        pub struct $name(u32);
+
+        impl Id for $name {
+            fn index(self) -> usize { self.0 as usize }
+            fn from_index(index: usize) -> Self {
+                // Tables are built from inputs whose sizes `load` has checked against u32.
+                $name(u32::try_from(index).expect("a table outgrew its 32-bit row numbers"))
+            }
+        }
+    )* };
+}
+
+ids! {
+    /// An input object, in link order.
+    FileId;
+    /// A section of an input object; the sections of all objects share one numbering, in link order.
+    InputSectionId;
+    /// A symbol of an input object; likewise one numbering over all objects.
+    InputSymbolId;
+    /// A symbol of the link: what one name (or one local symbol) means after resolution. In order of first mention.
+    SymbolId;
+    /// A function, defined or not. Its number is the function's ordinal in the call graph, in order of first mention.
+    FunctionId;
+    /// A prototype string, in order of first use.
+    PrototypeId;
+    /// A section of the output, in order of creation.
+    SectionId;
+}
+
+/// A vector indexed by one kind of id.
+#[derive(Clone, Debug)]
+pub struct IdVec<I, T> {
+    rows: Vec<T>,
+    id: PhantomData<fn(I) -> I>,
+}
+
+impl<I: Id, T> IdVec<I, T> {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self::from(Vec::new())
+    }
+
+    /// A table of `rows` equal values: the usual start of a side table.
+    pub fn filled(value: T, rows: usize) -> Self
+    where
+        T: Clone,
+    {
+        Self::from(vec![value; rows])
+    }
+
+    /// Appends a row and returns its number.
+    pub fn push(&mut self, row: T) -> I {
+        let id = self.next_id();
+        self.rows.push(row);
+        id
+    }
+
+    /// The number that the next row will get.
+    pub fn next_id(&self) -> I {
+        I::from_index(self.rows.len())
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The rows in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.rows.iter()
+    }
+
+    /// The rows in order, with their numbers.
+    pub fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
+        self.rows.iter().enumerate().map(|(index, row)| (I::from_index(index), row))
+    }
+
+    /// All row numbers.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+        (0..self.rows.len()).map(I::from_index)
+    }
+
+    /// The rows as a slice.
+    pub fn as_slice(&self) -> &[T] {
+        &self.rows
+    }
+}
+
+impl<I: Id, T> From<Vec<T>> for IdVec<I, T> {
+    fn from(rows: Vec<T>) -> Self {
+        IdVec { rows, id: PhantomData }
+    }
+}
+
+impl<I: Id, T> Index<I> for IdVec<I, T> {
+    type Output = T;
+    fn index(&self, id: I) -> &T {
+        &self.rows[id.index()]
+    }
+}
+
+impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.rows[id.index()]
+    }
+}
+
+/// A run of consecutive ids.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub struct IdRange<I> {
+    first: I,
+    count: u32,
+}
+
+impl<I: Id> IdRange<I> {
+    /// The ids from `first` up to but not including `end`.
+    pub fn new(first: I, end: I) -> Self {
+        IdRange { first, count: (end.index() - first.index()) as u32 }
+    }
+
+    /// The ids in order.
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I> {
+        let first = self.first.index();
+        (first..first + self.count as usize).map(I::from_index)
+    }
+
+    /// The first id of the run, which is also the id that follows an empty run's predecessor.
+    pub fn first(self) -> I {
+        self.first
+    }
+}
+
+/// Lists of varying length, one per row, in one allocation ("compressed sparse rows").
+#[derive(Clone, Debug)]
+pub struct Lists<I, T> {
+    starts: Vec<u32>,
+    items: Vec<T>,
+    id: PhantomData<fn(I) -> I>,
+}
+
+impl<I: Id, T: Copy> Lists<I, T> {
+    /// Gathers `(row, item)` pairs into one list per row; items of a row keep the order of the pairs.
+    pub fn gather(rows: usize, pairs: &[(I, T)]) -> Self {
+        let mut starts = vec![0u32; rows + 1];
+        for (row, _) in pairs {
+            starts[row.index() + 1] += 1;
+        }
+        for row in 0..rows {
+            starts[row + 1] += starts[row];
+        }
+        let mut items = Vec::with_capacity(pairs.len());
+        if let Some(&(_, filler)) = pairs.first() {
+            items.resize(pairs.len(), filler);
+            let mut next = starts.clone();
+            for &(row, item) in pairs {
+                let slot = &mut next[row.index()];
+                items[*slot as usize] = item;
+                *slot += 1;
+            }
+        }
+        Lists { starts, items, id: PhantomData }
+    }
+
+    /// How many lists there are.
+    pub fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+}
+
+impl<I: Id, T> Index<I> for Lists<I, T> {
+    type Output = [T];
+    fn index(&self, row: I) -> &[T] {
+        &self.items[self.starts[row.index()] as usize..self.starts[row.index() + 1] as usize]
+    }
+}

@@ -1,0 +1,68 @@
+//! The pipeline: every phase in order, each with its reason.
+
+use crate::diagnostics::{Failure, Message, Report};
+use crate::options::Options;
+use crate::phases::load::Input;
+use crate::phases::{
+    attributes, callgraph, components, finalize, info, layout, listing, live, load, merge, number, propagate, references,
+    relocate, resolve, undefined,
+};
+use crate::trace::Trace;
+
+/// Links `inputs` and returns the file.
+pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace: &mut Trace) -> Result<Vec<u8>, Failure> {
+    // Read and check everything once, so that later phases can trust it.
+    let inputs = &trace.phase("load", || load::load(inputs, options, report))?;
+    // One meaning per name; the first mention of a name fixes its place in the output.
+    let resolution = &trace.phase("resolve", || resolve::resolve(inputs, report))?;
+    // Calls, direct and through pointers.
+    let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution, report))?;
+    // Its cycles, and an order from callees to callers for everything that flows up.
+    let components = &trace.phase("components", || components::find(graph));
+    // Kernels and what they reach stay.
+    let live = &trace.phase("live", || live::find(inputs, resolution, graph, options));
+    // Only what stays has to be defined.
+    trace.phase("undefined", || undefined::check(inputs, resolution, live, options, report))?;
+    // What functions say of themselves, and what follows for the kernels that call them.
+    let attributes = &trace.phase("attributes", || attributes::read(inputs, resolution, live));
+    let properties = &trace.phase("propagate", || {
+        let facts = propagate::Facts { inputs, resolution, graph, components, live, attributes };
+        propagate::propagate(&facts, options, report)
+    })?;
+    // Which pieces make which sections, and the order of all names.
+    let (plan, shared_variables) = &trace.phase("merge", || {
+        merge::merge(&merge::Facts { inputs, resolution, graph, components, live, options })
+    });
+    // Addresses in the memories that are laid out per kernel: they depend on what code refers to.
+    let references = &trace.phase("references", || references::find(inputs, resolution));
+    let layout = &trace.phase("layout", || {
+        let facts = layout::Facts { resolution, graph, components, live, references, attributes, plan, shared_variables, options };
+        layout::layout(&facts, report)
+    })?;
+    // With addresses known: what is settled now, and what the driver has to settle.
+    let relocations = &trace.phase("relocate", || {
+        relocate::relocate(&relocate::Facts { inputs, resolution, live, plan, layout, options })
+    });
+    // With contents known: which sections are empty, and the numbers of the others and of the symbols.
+    let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
+    let numbering = &trace.phase("number", || {
+        number::number(&number::Facts { resolution, graph, live, plan, layout, relocations, info, options })
+    });
+    if options.verbose {
+        listing::Resources { resolution, live, plan, layout, properties }.list(report);
+    }
+    report.checkpoint()?;
+    // With numbers known: tables, notes and headers, and everything into one buffer.
+    let linked = trace.phase("finalize", || {
+        finalize::finalize(finalize::Facts {
+            inputs, resolution, graph, live, attributes, plan, layout, relocations, info, numbering, options,
+        })
+    });
+    trace.phase("write", || {
+        let mut image = vec![0; linked.size() as usize];
+        match linked.write(&mut image) {
+            Ok(()) => Ok(image),
+            Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
+        }
+    })
+}

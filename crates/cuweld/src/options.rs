@@ -1,0 +1,154 @@
+//! What a link is asked to do.
+
+use cubin::note::ToolNote;
+use cubin::target::Target;
+
+/// Everything that shapes a link, besides its inputs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The architecture to link for.
+    pub target: &'static Target,
+    /// What to produce.
+    pub output: OutputKind,
+    /// Keep everything, dead code included, and show shared variables to a debugger (`-g`).
+    pub debug: bool,
+    /// With `debug`: hide the shared variables all the same (`-suppress-debug-info`).
+    pub suppress_debug_info: bool,
+    /// Record the relocations that were applied (`-preserve-relocs`).
+    pub preserve_relocations: bool,
+    /// Which kernels may be launched; the others, and what only they reach, are removed.
+    pub kernels: KernelRoots,
+    /// Leave the driver's reserved area out of the shared-memory sizes (`-disable-smem-reservation`).
+    pub omit_reserved_shared: bool,
+    /// Accept undefined variables (`-allow-undefined-globals`).
+    pub allow_undefined_globals: bool,
+    /// Write every relocation with an explicit addend (`-force-rela`).
+    pub force_explicit_addends: bool,
+    /// Do not warn about kernels whose stack size can not be known.
+    pub suppress_stack_size_warning: bool,
+    /// Print the resources that the module and each kernel use (`-v`).
+    pub verbose: bool,
+    /// Print the call graph.
+    pub dump_call_graph: Option<NameStyle>,
+    /// The note that says which tool made the file.
+    pub note: ToolNoteText,
+}
+
+/// What kind of file a link makes.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum OutputKind {
+    /// A file that the driver loads.
+    Executable,
+    /// One object in place of several, for a later link (`-r`).
+    Relocatable,
+}
+
+/// Where the search for live code starts.
+#[derive(Clone, Debug, Default)]
+pub enum KernelRoots {
+    /// Every kernel may be launched.
+    #[default]
+    All,
+    /// Only kernels whose name matches one of these patterns (`*` matches any run of characters).
+    Matching(Vec<String>),
+}
+
+/// How names are written in listings.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum NameStyle {
+    /// As the source has them.
+    Demangled,
+    /// As the symbol table has them.
+    Mangled,
+}
+
+/// The texts of a tool note.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ToolNoteText {
+    /// The object the note speaks of; usually empty.
+    pub object: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The tool's version.
+    pub version: String,
+    /// The tool's build.
+    pub build: String,
+    /// The options it was called with.
+    pub options: String,
+}
+
+impl ToolNoteText {
+    /// The note that cuweld writes in its own name.
+    pub fn cuweld(options: &str) -> Self {
+        ToolNoteText {
+            object: String::new(),
+            tool: "cuweld".into(),
+            version: concat!("cuweld ", env!("CARGO_PKG_VERSION")).into(),
+            build: "https://github.com/cuweld/cuweld".into(),
+            options: options.into(),
+        }
+    }
+
+    /// The note that nvlink 13.0.88 would write: for comparing files, never the default.
+    pub fn nvlink_13_0_88(options: &str) -> Self {
+        ToolNoteText {
+            object: String::new(),
+            tool: "nvlink".into(),
+            version: "Cuda compilation tools, release 13.0, V13.0.88".into(),
+            build: "Build cuda_13.0.r13.0/compiler.36424714_0".into(),
+            options: options.into(),
+        }
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        ToolNote {
+            object: &self.object,
+            tool: &self.tool,
+            version: &self.version,
+            build: &self.build,
+            options: &self.options,
+        }
+        .encode()
+    }
+}
+
+impl Options {
+    /// A plain executable link for `target`.
+    pub fn new(target: &'static Target) -> Self {
+        Options {
+            target,
+            output: OutputKind::Executable,
+            debug: false,
+            suppress_debug_info: false,
+            preserve_relocations: false,
+            kernels: KernelRoots::All,
+            omit_reserved_shared: false,
+            allow_undefined_globals: false,
+            force_explicit_addends: false,
+            suppress_stack_size_warning: false,
+            verbose: false,
+            dump_call_graph: None,
+            note: ToolNoteText::cuweld(&format!("-arch {} ", target.name)),
+        }
+    }
+
+    /// Whether unused code is removed at all.
+    pub(crate) fn removes_dead_code(&self) -> bool {
+        self.output == OutputKind::Executable && !self.debug && !self.preserve_relocations
+    }
+
+    /// Whether shared variables stay in the symbol table of an executable.
+    pub(crate) fn shows_shared_variables(&self) -> bool {
+        (self.debug && !self.suppress_debug_info) || self.preserve_relocations
+    }
+
+    /// The bytes that the driver reserves at the start of every kernel's shared memory.
+    pub(crate) fn reserved_shared(&self) -> u64 {
+        if self.omit_reserved_shared { 0 } else { self.target.reserved_shared }
+    }
+
+    /// Whether the output is meant for the driver.
+    pub(crate) fn executable(&self) -> bool {
+        self.output == OutputKind::Executable
+    }
+}

@@ -1,0 +1,256 @@
+//! Call graph: who may call whom, and which functions form cycles.
+//!
+//! # What the objects say
+//!
+//! Each object lists its direct calls, the functions whose address is taken (with a prototype string for each), and the calls
+//! through pointers (with the prototype of the pointer). A call through a pointer may reach every function of the program
+//! whose address is taken and whose prototype is the same string; nothing more precise is known.
+//!
+//! # How it is kept
+//!
+//! The indirect calls would be (callers x targets) edges if they were written out. Instead, every prototype is a node of
+//! its own: callers point to the prototype, the prototype points to the targets. The graph stays as large as its input.
+//!
+//! Cycles are found once (Tarjan's algorithm, with a stack of its own so that a chain of a million calls is no deeper than
+//! one). Their components come out callees first, which is the order in which [`propagate`](super::propagate) needs them:
+//! one sweep, each edge looked at once, however many paths lead through it.
+//!
+//! # Order
+//!
+//! The reference linker keeps these lists newest first, and writes them out that way; so do the lists here.
+
+use super::load::{CallRecord, Inputs};
+use super::resolve::{Fate, Resolution};
+use crate::diagnostics::{Failure, Message, Report};
+use crate::id::{FunctionId, Id, IdVec, InputSymbolId, Lists, PrototypeId};
+use std::collections::HashMap;
+
+/// The call graph of the program.
+#[derive(Debug)]
+pub struct CallGraph<'data> {
+    prototypes: IdVec<PrototypeId, &'data str>,
+    calls: Lists<FunctionId, FunctionId>,
+    indirect: Lists<FunctionId, PrototypeId>,
+    references: Lists<FunctionId, FunctionId>,
+    taken: IdVec<FunctionId, Option<PrototypeId>>,
+    prototype: IdVec<FunctionId, Option<PrototypeId>>,
+    targets: Lists<PrototypeId, FunctionId>,
+}
+
+impl<'data> CallGraph<'data> {
+    /// The prototype strings, in order of first use.
+    pub fn prototypes(&self) -> &IdVec<PrototypeId, &'data str> {
+        &self.prototypes
+    }
+
+    /// The functions that a function calls directly, the newest record first.
+    pub fn calls(&self, function: FunctionId) -> &[FunctionId] {
+        &self.calls[function]
+    }
+
+    /// The prototypes through which a function calls, the newest record first.
+    pub fn indirect(&self, function: FunctionId) -> &[PrototypeId] {
+        &self.indirect[function]
+    }
+
+    /// The functions whose address the code of a function refers to, the newest record first.
+    pub fn references(&self, function: FunctionId) -> &[FunctionId] {
+        &self.references[function]
+    }
+
+    /// The prototype under which a function's address is taken.
+    pub fn taken(&self, function: FunctionId) -> Option<PrototypeId> {
+        self.taken[function]
+    }
+
+    /// The prototype that an object gave for a function.
+    pub fn prototype(&self, function: FunctionId) -> Option<PrototypeId> {
+        self.prototype[function]
+    }
+
+    /// The functions that a call through a prototype may reach, the newest first.
+    pub fn targets(&self, prototype: PrototypeId) -> &[FunctionId] {
+        &self.targets[prototype]
+    }
+
+    /// Everything a function may call, once per record: calls through pointers first, in the order of their records, then
+    /// direct calls, newest first.
+    pub fn callees(&self, function: FunctionId) -> impl Iterator<Item = FunctionId> + '_ {
+        let through_pointers = self.indirect[function].iter().rev().flat_map(|&prototype| &self.targets[prototype]);
+        through_pointers.chain(&self.calls[function]).copied()
+    }
+
+    /// How many functions there are.
+    pub fn len(&self) -> usize {
+        self.taken.len()
+    }
+
+    /// The graph with prototypes as nodes: functions come first, then prototypes.
+    pub fn nodes(&self) -> usize {
+        self.taken.len() + self.prototypes.len()
+    }
+
+    /// The node of a function.
+    pub fn node(&self, function: FunctionId) -> u32 {
+        function.index() as u32
+    }
+
+    /// The nodes that a node points to.
+    pub fn successors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let functions = self.taken.len();
+        let (direct, through, targets): (&[FunctionId], &[PrototypeId], &[FunctionId]) =
+            if (node as usize) < functions {
+                let function = FunctionId::from_index(node as usize);
+                (&self.calls[function], &self.indirect[function], &[])
+            } else {
+                (&[], &[], &self.targets[PrototypeId::from_index(node as usize - functions)])
+            };
+        direct
+            .iter()
+            .chain(targets)
+            .map(|function| function.index() as u32)
+            .chain(through.iter().map(move |prototype| (functions + prototype.index()) as u32))
+    }
+}
+
+/// Builds the call graph from the records of every copy that counted at some time.
+pub fn build<'data>(
+    inputs: &Inputs<'data>,
+    resolution: &Resolution<'data>,
+    report: &mut Report,
+) -> Result<CallGraph<'data>, Failure> {
+    let functions = resolution.functions().len();
+    let mut builder = Builder {
+        interned: HashMap::default(),
+        prototypes: IdVec::new(),
+        calls: Vec::new(),
+        indirect: Vec::new(),
+        references: Vec::new(),
+        taken: IdVec::filled(None, functions),
+        prototype: IdVec::filled(None, functions),
+    };
+    for object in inputs.files().iter() {
+        let mut taken_here: HashMap<InputSymbolId, &'data str> = HashMap::new();
+        for &record in &object.calls {
+            if let CallRecord::AddressTaken { function, prototype } = record {
+                taken_here.insert(function, prototype);
+            }
+            builder.record(record, resolution, &taken_here);
+        }
+    }
+    check_prototypes(inputs, resolution, report)?;
+    let mut targets: Vec<(PrototypeId, FunctionId)> =
+        builder.taken.enumerate().filter_map(|(function, taken)| taken.map(|prototype| (prototype, function))).collect();
+    for pairs in [&mut builder.calls, &mut builder.references] {
+        pairs.reverse();
+    }
+    builder.indirect.reverse();
+    targets.reverse();
+    Ok(CallGraph {
+        calls: Lists::gather(functions, &builder.calls),
+        indirect: Lists::gather(functions, &builder.indirect),
+        references: Lists::gather(functions, &builder.references),
+        targets: Lists::gather(builder.prototypes.len(), &targets),
+        prototypes: builder.prototypes,
+        taken: builder.taken,
+        prototype: builder.prototype,
+    })
+}
+
+struct Builder<'data> {
+    interned: HashMap<&'data str, PrototypeId, foldhash::fast::FixedState>,
+    prototypes: IdVec<PrototypeId, &'data str>,
+    calls: Vec<(FunctionId, FunctionId)>,
+    indirect: Vec<(FunctionId, PrototypeId)>,
+    references: Vec<(FunctionId, FunctionId)>,
+    taken: IdVec<FunctionId, Option<PrototypeId>>,
+    prototype: IdVec<FunctionId, Option<PrototypeId>>,
+}
+
+impl<'data> Builder<'data> {
+    fn intern(&mut self, prototype: &'data str) -> PrototypeId {
+        *self.interned.entry(prototype).or_insert_with(|| self.prototypes.push(prototype))
+    }
+
+    /// Takes up a record. Those of a lost copy do not count, except that they still give its prototype.
+    fn record(
+        &mut self,
+        record: CallRecord<'data>,
+        resolution: &Resolution<'data>,
+        taken_here: &HashMap<InputSymbolId, &'data str>,
+    ) {
+        let lost = |symbol: InputSymbolId| resolution.fate(symbol) == Fate::Lost;
+        let function = |symbol: InputSymbolId| resolution.function(symbol);
+        match record {
+            CallRecord::Call { caller, .. }
+            | CallRecord::Reference { caller, .. }
+            | CallRecord::IndirectCall { caller, .. }
+            | CallRecord::AddressTaken { function: caller, .. }
+                if lost(caller) => {}
+            CallRecord::Call { caller, callee } => {
+                if let (Some(caller), Some(callee)) = (function(caller), function(callee)) {
+                    self.calls.push((caller, callee));
+                }
+            }
+            CallRecord::AddressTaken { function: symbol, prototype } => {
+                if let Some(taken) = function(symbol) {
+                    self.taken[taken] = Some(self.intern(prototype));
+                }
+            }
+            CallRecord::IndirectCall { caller, prototype } => {
+                if let Some(caller) = function(caller) {
+                    let prototype = self.intern(prototype);
+                    self.indirect.push((caller, prototype));
+                }
+            }
+            CallRecord::Reference { caller, function: symbol } => {
+                if let (Some(caller), Some(referenced)) = (function(caller), function(symbol)) {
+                    self.references.push((caller, referenced));
+                    // The address counts as taken even if the record that says so is a lost copy's.
+                    if self.taken[referenced].is_none()
+                        && let Some(prototype) = taken_here.get(&symbol)
+                    {
+                        self.taken[referenced] = Some(self.intern(prototype));
+                    }
+                }
+            }
+            CallRecord::Prototype { function: symbol, prototype } => {
+                let prototype = self.intern(prototype);
+                if let Some(function) = function(symbol) {
+                    self.prototype[function] = Some(prototype);
+                }
+            }
+        }
+    }
+}
+
+/// Every mention of a function must have the same prototype.
+fn check_prototypes<'data>(
+    inputs: &Inputs<'data>,
+    resolution: &Resolution<'data>,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let mut known: IdVec<FunctionId, Option<&'data str>> = IdVec::filled(None, resolution.functions().len());
+    let mut clash = false;
+    for object in inputs.files().iter() {
+        for record in &object.calls {
+            let CallRecord::Prototype { function, prototype } = *record else { continue };
+            let Some(id) = resolution.function(function) else { continue };
+            match known[id] {
+                None => known[id] = Some(prototype),
+                Some(earlier) if earlier != prototype => {
+                    let symbol = &resolution.symbols()[resolution.functions()[id].symbol];
+                    let definer = symbol.definition.unwrap_or(symbol.first);
+                    let file = inputs.files()[definer.file].name;
+                    report.say(Message::PrototypeMismatch { name: symbol.name.into(), file: file.into(), first: file.into() });
+                    clash = true;
+                }
+                Some(_) => {}
+            }
+        }
+        if clash {
+            return report.fatal(Message::MergeFailed {});
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Notes: who made the file, for which toolkit and virtual architecture, and where its code runs.
+
+use super::Facts;
+use crate::phases::load::Role;
+use cubin::compat::Tag;
+use cubin::info::{self, Record, format};
+use cubin::note::CudaInfo;
+use cubin::target::{Variant, Views};
+
+/// Describes relocation type 0x73 (a constant's offset, 17 bits at bit 37, and bank, 5 bits at bit 54) to the driver.
+pub const RELOCATION_ACTIONS: [u8; 16] =
+    [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0x00, 0x05, 0x36];
+
+/// The toolkit whose conventions the output follows.
+const TOOLKIT: u16 = 130;
+
+/// The linker's own note, then those of the inputs, in link order. A relocatable output has the linker's alone.
+pub fn tools(facts: &Facts<'_, '_>) -> Vec<u8> {
+    let mut bytes = facts.options.note.encode();
+    if facts.options.executable() {
+        for section in facts.inputs.sections().iter().filter(|section| section.role == Role::ToolNotes) {
+            bytes.extend_from_slice(section.data);
+        }
+    }
+    bytes
+}
+
+/// The note of the toolkit, with the oldest virtual architecture of all inputs.
+pub fn cuda(facts: &Facts<'_, '_>) -> Vec<u8> {
+    let oldest = facts.inputs.files().iter().filter_map(|file| file.virtual_sm).min();
+    let virtual_sm = oldest.unwrap_or(facts.options.target.number);
+    CudaInfo { note_version: cubin::note::LAYOUT_VERSION, virtual_sm: virtual_sm as u16, toolkit: TOOLKIT }.encode()
+}
+
+/// The properties that decide where the code runs.
+///
+/// Whether the output is for an `a` target follows from the target. Of the others, each input's are taken over as they are
+/// met; the class and version of the instruction set are the highest of all.
+pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
+    let target = facts.options.target;
+    let accelerated = u16::from(target.variant == Variant::Accelerated);
+    let mut merged: Vec<Record<'_>> = vec![Record {
+        format: format::BYTE,
+        attribute: info::Attribute(Tag::CUDA_ACCELERATOR_TARGET.0),
+        value: accelerated,
+        payload: &[],
+    }];
+    for section in facts.inputs.sections().iter().filter(|section| section.role == Role::Compatibility) {
+        for record in info::records(section.data).flatten() {
+            let tag = Tag(record.attribute.0);
+            let is_for_the_finalizer = tag == Tag::CAN_FASTPATH_FINALIZE && target.views == Views::One;
+            if tag == Tag::CUDA_ACCELERATOR_TARGET || is_for_the_finalizer {
+                continue;
+            }
+            match merged.iter_mut().find(|known| known.attribute == record.attribute) {
+                Some(known) if matches!(tag, Tag::ISA_CLASS | Tag::MERCURY_ISA_MAJOR_MINOR_VERSION) => {
+                    known.value = known.value.max(record.value);
+                }
+                Some(_) => {}
+                None => merged.push(record),
+            }
+        }
+    }
+    let mut bytes = Vec::new();
+    merged.iter().for_each(|record| record.encode(&mut bytes));
+    bytes
+}

@@ -1,0 +1,120 @@
+//! The symbol table.
+
+use super::{Facts, Names};
+use crate::id::{SectionId, SymbolId};
+use crate::phases::load::Place;
+use crate::phases::merge::Local;
+use crate::phases::resolve::{Symbol, is_internal, is_shared_variable};
+use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SymbolRecord};
+use cubin::symbol::{SymbolKind, info, other};
+
+/// The symbol table, and the section numbers that do not fit into it.
+pub struct SymbolTable {
+    /// The table.
+    pub table: Vec<u8>,
+    /// One word per symbol: its section's number, where the table has no room for it.
+    pub section_numbers: Option<Vec<u8>>,
+}
+
+/// Bits of `other` that mean something to the driver: unified, managed, kernel.
+const OTHER_KEPT: u8 = 0x1c;
+
+/// Where a symbol is, as the table has it.
+struct Position {
+    section: Option<SectionId>,
+    value: u64,
+    /// In place of a section: defined by the next link.
+    common: bool,
+}
+
+/// Writes the table.
+pub fn write(facts: &Facts<'_, '_>, names: &Names) -> SymbolTable {
+    let entries = facts.numbering.entries();
+    let mut table = vec![0; (entries.len() + 1) * SymbolRecord::SIZE];
+    let mut section_numbers = facts.numbering.is_extended().then(|| vec![0; (entries.len() + 1) * 4]);
+    SymbolRecord { value: facts.plan.null_symbol_value(), ..SymbolRecord::default() }.write(&mut table);
+    for (index, &entry) in entries.iter().enumerate() {
+        let (mut record, section) = match entry {
+            Local::Section(id) => {
+                let record = SymbolRecord { name: names.section_symbols[id], info: SymbolKind::SECTION.0, ..SymbolRecord::default() };
+                (record, facts.numbering.section(id))
+            }
+            Local::Symbol(id) => facts.symbol(id, names.symbols[id]),
+        };
+        if record.section == 0 {
+            let fits = section < u32::from(SHN_LORESERVE);
+            record.section = if fits { section as u16 } else { SHN_XINDEX };
+            if let (false, Some(numbers)) = (fits, &mut section_numbers) {
+                numbers[(index + 1) * 4..(index + 2) * 4].copy_from_slice(&section.to_le_bytes());
+            }
+        }
+        record.write(&mut table[(index + 1) * SymbolRecord::SIZE..]);
+    }
+    SymbolTable { table, section_numbers }
+}
+
+impl Facts<'_, '_> {
+    /// A symbol's entry without its section, and that section's number.
+    fn symbol(&self, id: SymbolId, name: u32) -> (SymbolRecord, u32) {
+        let symbol = &self.resolution.symbols()[id];
+        let executable = self.options.executable();
+        let kind = match symbol.kind {
+            SymbolKind::CUDA_OBJECT if executable => SymbolKind::OBJECT,
+            kind => kind,
+        };
+        let shown = executable && is_shared_variable(symbol);
+        let other = match executable {
+            false => symbol.other,
+            true if is_internal(symbol) || (shown && self.options.preserve_relocations) => other::INTERNAL,
+            true if shown => 0,
+            true => symbol.other & OTHER_KEPT,
+        };
+        let position = if shown { self.shared_position(id, symbol) } else { self.position(id, symbol) };
+        let record = SymbolRecord {
+            name,
+            info: info(symbol.binding, kind),
+            other,
+            section: if position.common { SHN_COMMON } else { 0 },
+            value: position.value,
+            size: symbol.size,
+        };
+        (record, position.section.map_or(0, |section| self.numbering.section(section)))
+    }
+
+    fn position(&self, id: SymbolId, symbol: &Symbol<'_>) -> Position {
+        if let Some(align) = symbol.common_align {
+            return match self.layout.common(id) {
+                Some(value) => Position { section: self.plan.global_zero(), value, common: false },
+                None => Position { section: None, value: align, common: true },
+            };
+        }
+        let Some(definition) = symbol.definition else {
+            return Position { section: None, value: self.inputs.symbols()[symbol.first.symbol].value, common: false };
+        };
+        let row = &self.inputs.symbols()[definition.symbol];
+        if let Some(function) = symbol.function {
+            return Position { section: self.plan.function(function).text, value: row.value, common: false };
+        }
+        let place = match row.place {
+            Place::Section(section) => self.plan.placement(section),
+            _ => None,
+        };
+        Position {
+            section: place.map(|place| place.section),
+            value: place.map_or(0, |place| place.offset) + row.value,
+            common: false,
+        }
+    }
+
+    /// Where a debugger is shown a shared variable.
+    fn shared_position(&self, id: SymbolId, symbol: &Symbol<'_>) -> Position {
+        let shared = self.layout.shared();
+        let address = shared.address(id).filter(|_| symbol.definition.is_some());
+        let offset = address.map(|address| address.offset).or(shared.largest_dynamic()).unwrap_or(0);
+        let section = match address.and_then(|address| address.kernel) {
+            Some(kernel) => self.plan.function(kernel).shared,
+            None => self.plan.module_shared(),
+        };
+        Position { section, value: offset + self.options.reserved_shared(), common: false }
+    }
+}

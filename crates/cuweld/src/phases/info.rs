@@ -1,0 +1,293 @@
+//! Info: the attribute records of the output.
+//!
+//! Records are kept by the reference linker in one list with the newest in front, so each section of the output holds its records
+//! in the reverse of the order in which they were read. What the link adds stands behind them: for the module, the stack that each
+//! kernel needs; for a kernel, what flows up to it from the functions it calls and it has no record of.
+
+use super::attributes::Attributes;
+use super::live::LiveSet;
+use super::load::{InputSymbol, Inputs, Place, Role};
+use super::merge::Plan;
+use super::number::Numbering;
+use super::propagate::{KernelProperties, Properties, RecordPlace};
+use super::relocate::Referent;
+use super::resolve::{Fate, Resolution};
+use crate::id::{FileId, FunctionId, InputSymbolId};
+use crate::options::Options;
+use cubin::info::{self, Attribute, Record, format};
+use cubin::symbol::SymbolKind;
+
+/// The attributes of the output: not kept, but made from the facts whenever they are asked for.
+#[derive(Copy, Clone)]
+pub struct Info<'facts, 'data> {
+    /// The inputs.
+    pub inputs: &'facts Inputs<'data>,
+    /// What names mean.
+    pub resolution: &'facts Resolution<'data>,
+    /// What stays.
+    pub live: &'facts LiveSet,
+    /// What each function says of itself.
+    pub attributes: &'facts Attributes,
+    /// What each kernel needs.
+    pub properties: &'facts KernelProperties,
+    /// The sections.
+    pub plan: &'facts Plan<'data>,
+    /// What was asked for.
+    pub options: &'facts Options,
+}
+
+/// The value that says that a size is not known.
+const UNKNOWN: u32 = u32::MAX;
+
+/// A record of the output, before symbols have numbers.
+enum OutputRecord<'record> {
+    /// As it was read.
+    Copied(Record<'record>),
+    /// A value in the header.
+    Value { format: u8, attribute: Attribute, value: u16 },
+    /// A symbol, and the rest as it was read.
+    OfSymbol { attribute: Attribute, referent: Referent, rest: &'record [u8] },
+    /// A symbol and a number.
+    Number { attribute: Attribute, function: FunctionId, number: u32 },
+    /// A number.
+    Plain { attribute: Attribute, number: u32 },
+    /// Symbols only.
+    Functions { attribute: Attribute, functions: &'record [FunctionId] },
+}
+
+impl OutputRecord<'_> {
+    fn len(&self) -> usize {
+        info::HEADER_SIZE
+            + match self {
+                OutputRecord::Copied(record) => record.payload.len(),
+                OutputRecord::Value { .. } => 0,
+                OutputRecord::OfSymbol { rest, .. } => 4 + rest.len(),
+                OutputRecord::Number { .. } => 8,
+                OutputRecord::Plain { .. } => 4,
+                OutputRecord::Functions { functions, .. } => 4 * functions.len(),
+            }
+    }
+}
+
+/// Writes records one after the other.
+struct Writer<'out, 'facts> {
+    out: &'out mut [u8],
+    at: usize,
+    numbering: &'facts Numbering,
+    resolution: &'facts Resolution<'facts>,
+}
+
+impl Writer<'_, '_> {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.out[self.at..self.at + bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
+
+    fn word(&mut self, word: u32) {
+        self.bytes(&word.to_le_bytes());
+    }
+
+    fn header(&mut self, format: u8, attribute: Attribute, value: u16) {
+        self.bytes(&[format, attribute.0]);
+        self.bytes(&value.to_le_bytes());
+    }
+
+    fn function(&mut self, function: FunctionId) {
+        self.word(self.numbering.symbol(self.resolution.functions()[function].symbol));
+    }
+
+    fn write(&mut self, record: &OutputRecord<'_>) {
+        let payload = (record.len() - info::HEADER_SIZE) as u16;
+        match *record {
+            OutputRecord::Copied(record) => {
+                self.header(record.format, record.attribute, record.value);
+                self.bytes(record.payload);
+            }
+            OutputRecord::Value { format, attribute, value } => self.header(format, attribute, value),
+            OutputRecord::OfSymbol { attribute, referent, rest } => {
+                self.header(format::SIZED, attribute, payload);
+                self.word(self.numbering.referent(referent));
+                self.bytes(rest);
+            }
+            OutputRecord::Number { attribute, function, number } => {
+                self.header(format::SIZED, attribute, payload);
+                self.function(function);
+                self.word(number);
+            }
+            OutputRecord::Plain { attribute, number } => {
+                self.header(format::SIZED, attribute, payload);
+                self.word(number);
+            }
+            OutputRecord::Functions { attribute, functions } => {
+                self.header(format::SIZED, attribute, payload);
+                functions.iter().for_each(|&function| self.function(function));
+            }
+        }
+    }
+}
+
+impl<'facts, 'data> Info<'facts, 'data> {
+    /// The size of the module's section.
+    pub fn module_size(&self) -> usize {
+        let mut size = 0;
+        self.module_records(self.live.kernels(), &mut |record| size += record.len());
+        size
+    }
+
+    /// The size of a function's section.
+    pub fn function_size(&self, function: FunctionId) -> usize {
+        let mut size = 0;
+        self.function_records(function, &mut |record| size += record.len());
+        size
+    }
+
+    /// Writes the module's section.
+    pub fn write_module(&self, numbering: &Numbering, out: &mut [u8]) {
+        let mut kernels = self.live.kernels().to_vec();
+        kernels.sort_by_key(|&kernel| numbering.symbol(self.resolution.functions()[kernel].symbol));
+        let mut writer = Writer { out, at: 0, numbering, resolution: self.resolution };
+        self.module_records(&kernels, &mut |record| writer.write(&record));
+    }
+
+    /// Writes a function's section.
+    pub fn write_function(&self, function: FunctionId, numbering: &Numbering, out: &mut [u8]) {
+        let mut writer = Writer { out, at: 0, numbering, resolution: self.resolution };
+        self.function_records(function, &mut |record| writer.write(&record));
+    }
+
+    /// The records of the module; `kernels` in the order in which their stacks are listed.
+    fn module_records(&self, kernels: &[FunctionId], take: &mut impl FnMut(OutputRecord<'_>)) {
+        for (file, object) in self.inputs.files().enumerate().rev() {
+            let sections = object.sections.iter().rev();
+            for section in sections.filter(|&id| self.inputs.sections()[id].role == Role::ModuleInfo) {
+                self.reversed(self.inputs.sections()[section].data, |record| self.module_record(file, record, take));
+            }
+        }
+        if self.options.executable() {
+            for &kernel in kernels {
+                let stack = self.properties.of(kernel).and_then(|properties| properties.stack);
+                let number = stack.map_or(UNKNOWN, |stack| u32::try_from(stack).unwrap_or(UNKNOWN));
+                take(OutputRecord::Number { attribute: Attribute::MIN_STACK_SIZE, function: kernel, number });
+            }
+        }
+    }
+
+    fn reversed<'record>(&self, data: &'record [u8], take: impl FnMut(Record<'record>)) {
+        let records: Vec<Record<'record>> = info::records(data).flatten().collect();
+        records.into_iter().rev().for_each(take);
+    }
+
+    fn module_record(&self, file: FileId, record: Record<'_>, take: &mut impl FnMut(OutputRecord<'_>)) {
+        if record.attribute == Attribute::MAX_STACK_SIZE && self.options.executable() {
+            return;
+        }
+        let Some(raw) = record.symbols().next() else { return take(OutputRecord::Copied(record)) };
+        let symbol = self.inputs.symbol_of(file, raw);
+        // Of several copies of a function, the records of the one that counts are taken.
+        if matches!(self.resolution.fate(symbol), Fate::Lost | Fate::Replaced) {
+            return;
+        }
+        let Some(referent) = self.referent(symbol) else { return };
+        let kernel = self.resolution.function(symbol).filter(|_| record.attribute == Attribute::REGCOUNT);
+        match kernel.and_then(|kernel| Some((kernel, self.properties.of(kernel)?))) {
+            Some((function, properties)) => {
+                take(OutputRecord::Number { attribute: record.attribute, function, number: properties.registers });
+            }
+            None => take(OutputRecord::OfSymbol { attribute: record.attribute, referent, rest: rest(&record) }),
+        }
+    }
+
+    /// What a symbol of an input is in the output, if it is there.
+    fn referent(&self, symbol: InputSymbolId) -> Option<Referent> {
+        let row: &InputSymbol<'_> = &self.inputs.symbols()[symbol];
+        if row.kind == SymbolKind::SECTION {
+            let Place::Section(section) = row.place else { return None };
+            return Some(Referent::Section(self.plan.placement(section)?.section));
+        }
+        let id = self.resolution.meaning(symbol)?;
+        let function = self.resolution.symbols()[id].function;
+        function.is_none_or(|function| self.live.contains(function)).then_some(Referent::Symbol(id))
+    }
+
+    /// The records of a function.
+    fn function_records(&self, function: FunctionId, take: &mut impl FnMut(OutputRecord<'_>)) {
+        let attributes = self.attributes.of(function);
+        let properties = self.properties.of(function);
+        if let Some((file, section)) = attributes.info {
+            self.reversed(self.inputs.sections()[section].data, |record| {
+                self.function_record(file, record, properties, take);
+            });
+        }
+        if let Some(properties) = properties {
+            self.added_records(properties, take);
+        }
+    }
+
+    fn function_record(
+        &self,
+        file: FileId,
+        record: Record<'_>,
+        properties: Option<&Properties>,
+        take: &mut impl FnMut(OutputRecord<'_>),
+    ) {
+        match (record.attribute, properties) {
+            (Attribute::NUM_BARRIERS, Some(properties)) => {
+                let value = record.value & 0xff00 | u16::from(properties.barriers);
+                take(OutputRecord::Value { format: record.format, attribute: record.attribute, value });
+            }
+            (Attribute::EXTERNS, Some(properties)) => {
+                if properties.externs_place == RecordPlace::InPlace && !properties.externs.is_empty() {
+                    take(OutputRecord::Functions { attribute: record.attribute, functions: &properties.externs });
+                }
+            }
+            (Attribute::EXTERNS, None) => {
+                let symbols = record.words().map(|raw| self.inputs.symbol_of(file, raw));
+                let functions: Vec<FunctionId> =
+                    symbols.filter_map(|symbol| self.resolution.function(symbol)).filter(|&id| self.is_extern(id)).collect();
+                if !functions.is_empty() {
+                    take(OutputRecord::Functions { attribute: record.attribute, functions: &functions });
+                }
+            }
+            _ => match record.symbols().next() {
+                None => take(OutputRecord::Copied(record)),
+                Some(raw) => {
+                    if let Some(referent) = self.referent(self.inputs.symbol_of(file, raw)) {
+                        take(OutputRecord::OfSymbol { attribute: record.attribute, referent, rest: rest(&record) });
+                    }
+                }
+            },
+        }
+    }
+
+    /// Whether a function is provided by something outside of the link, or launched through it.
+    fn is_extern(&self, function: FunctionId) -> bool {
+        self.live.contains(function)
+            && (self.resolution.functions()[function].kernel || self.resolution.code(self.inputs, function).is_none())
+    }
+
+    /// What a kernel has no record of.
+    fn added_records(&self, properties: &Properties, take: &mut impl FnMut(OutputRecord<'_>)) {
+        if properties.stack.is_none() {
+            take(OutputRecord::Plain { attribute: Attribute::CRS_STACK_SIZE, number: UNKNOWN });
+        }
+        let mut externs = (properties.externs_place == RecordPlace::AtEnd && !properties.externs.is_empty())
+            .then_some(OutputRecord::Functions { attribute: Attribute::EXTERNS, functions: &properties.externs });
+        if properties.externs_before_barriers
+            && let Some(record) = externs.take()
+        {
+            take(record);
+        }
+        if properties.new_barrier_record {
+            let (attribute, value) = (Attribute::NUM_BARRIERS, properties.barriers.into());
+            take(OutputRecord::Value { format: format::BYTE, attribute, value });
+        }
+        if let Some(record) = externs {
+            take(record);
+        }
+    }
+}
+
+/// The payload behind the symbol.
+fn rest<'data>(record: &Record<'data>) -> &'data [u8] {
+    record.payload.get(4..).unwrap_or_default()
+}

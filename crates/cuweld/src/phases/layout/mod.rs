@@ -1,0 +1,134 @@
+//! Layout: addresses in the memories that the linker lays out, and the final sizes of everything that has one.
+
+mod shared;
+mod sort;
+mod textures;
+
+use super::attributes::Attributes;
+use super::callgraph::CallGraph;
+use super::components::Components;
+use super::live::LiveSet;
+use super::merge::{Content, Plan, SharedVariable};
+use super::references::References;
+use super::resolve::Resolution;
+use crate::diagnostics::{Failure, Message, Report};
+use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
+use crate::options::Options;
+use shared::SharedLayout;
+use std::collections::HashMap;
+pub use textures::TEXTURE_KINDS;
+use textures::TextureLayout;
+
+/// Where everything is that the driver does not place.
+#[derive(Debug)]
+pub struct Layout {
+    shared: SharedLayout,
+    textures: TextureLayout,
+    commons: HashMap<SymbolId, u64>,
+    size: IdVec<SectionId, u64>,
+    align: IdVec<SectionId, u64>,
+}
+
+impl Layout {
+    /// Addresses in shared memory.
+    pub fn shared(&self) -> &SharedLayout {
+        &self.shared
+    }
+
+    /// Slots of textures, samplers and surfaces.
+    pub fn textures(&self) -> &TextureLayout {
+        &self.textures
+    }
+
+    /// The offset of a variable that had only tentative definitions.
+    pub fn common(&self, symbol: SymbolId) -> Option<u64> {
+        self.commons.get(&symbol).copied()
+    }
+
+    /// The size of a section whose size does not depend on what is written later.
+    pub fn size(&self, section: SectionId) -> u64 {
+        self.size[section]
+    }
+
+    /// The alignment of a section.
+    pub fn align(&self, section: SectionId) -> u64 {
+        self.align[section]
+    }
+}
+
+/// The facts that layout reads.
+pub struct Facts<'facts, 'data> {
+    /// What names mean.
+    pub resolution: &'facts Resolution<'data>,
+    /// Who calls whom.
+    pub graph: &'facts CallGraph<'data>,
+    /// The cycles of the call graph.
+    pub components: &'facts Components,
+    /// What stays.
+    pub live: &'facts LiveSet,
+    /// Which shared variables and textures code refers to.
+    pub references: &'facts References,
+    /// What each function says of itself.
+    pub attributes: &'facts Attributes,
+    /// The sections.
+    pub plan: &'facts Plan<'data>,
+    /// The shared variables, in the order in which they were met.
+    pub shared_variables: &'facts [SharedVariable],
+    /// What was asked for.
+    pub options: &'facts Options,
+}
+
+impl Facts<'_, '_> {
+    fn name(&self, function: FunctionId) -> String {
+        self.resolution.name(function).into()
+    }
+}
+
+/// Lays out shared memory, texture slots and tentative definitions.
+pub fn layout(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Layout, Failure> {
+    let sections = facts.plan.sections();
+    let mut size = IdVec::from(sections.iter().map(|section| section.size).collect::<Vec<_>>());
+    let mut align = IdVec::from(sections.iter().map(|section| section.align).collect::<Vec<_>>());
+
+    let mut commons = HashMap::new();
+    if let (Some(section), true) = (facts.plan.global_zero(), facts.options.executable()) {
+        // Behind everything that has a place already, the newest first.
+        for symbol in facts.resolution.commons().collect::<Vec<_>>().into_iter().rev() {
+            let row = &facts.resolution.symbols()[symbol];
+            let needed = row.common_align.unwrap_or(1);
+            let offset = size[section].next_multiple_of(needed);
+            commons.insert(symbol, offset);
+            size[section] = offset + row.size;
+            align[section] = align[section].max(needed);
+        }
+    }
+
+    let textures = textures::lay_out(facts, &mut size, report)?;
+    let shared = shared::lay_out(facts);
+    for (section, extent) in shared.sections() {
+        size[section] = extent.size;
+        align[section] = extent.align;
+    }
+    check_limits(facts, &shared, &size, report);
+    Ok(Layout { shared, textures, commons, size, align })
+}
+
+/// Reports memories that are too small for what the program puts there.
+fn check_limits(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<SectionId, u64>, report: &mut Report) {
+    let target = facts.options.target;
+    if !facts.options.executable() {
+        return;
+    }
+    for (id, section) in facts.plan.sections().enumerate() {
+        let is_module_constant = section.content == Content::Pieces && section.target.is_none() && section.kind.constant_bank().is_some();
+        if is_module_constant && size[id] > target.constant_limit {
+            report.say(Message::TooMuchConstant { used: size[id], limit: target.constant_limit });
+        }
+    }
+    for &kernel in facts.live.kernels() {
+        let used = shared.used_by(kernel);
+        if used > target.shared_limit {
+            report.say(Message::TooMuchShared { kernel: facts.name(kernel), used, limit: target.shared_limit });
+        }
+    }
+}

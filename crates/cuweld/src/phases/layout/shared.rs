@@ -1,0 +1,294 @@
+//! Shared memory.
+//!
+//! # The problem
+//!
+//! Every kernel has a shared memory of its own, which starts at address 0. A variable that only one kernel can reach (directly or
+//! through the functions it calls) gets an address among that kernel's own variables. A variable that several kernels reach must
+//! have the same address in all of them, because the code that uses it exists once. And an array of unknown size (`extern
+//! __shared__`) has to start behind everything else in each kernel that reaches it, again at one address per piece of code.
+//!
+//! # The layout
+//!
+//! 1. Variables with several users form the *pool*, which every kernel's memory starts with. Two of them may overlap if no kernel
+//!    uses both: going from the largest to the smallest, each is put into the first group in which it shares no kernel with anyone,
+//!    and the groups are placed one after the other.
+//! 2. A kernel's own variables, the widest alignment first, start behind the last pool variable that the kernel itself reaches.
+//! 3. The array of unknown size starts at the next multiple of 16 behind all of that. Where code that uses it is reached by several
+//!    kernels, they agree on the largest such address; kernels that share such code in a chain all get the same one.
+//!
+//! A variable that no code refers to disappears. One that only dead code refers to does not: it goes to the pool, where it
+//! conflicts with nobody.
+
+use super::Facts;
+use super::sort::{Tie, dealt_merge_sort};
+use crate::id::{FunctionId, Id, SectionId, SymbolId};
+use crate::phases::merge::{SharedPlacement, SharedVariable};
+use crate::phases::reach;
+use crate::phases::resolve::is_shared_variable;
+use std::collections::{HashMap, HashSet};
+
+/// The alignment of arrays of unknown size, whatever they declare.
+const DYNAMIC_ALIGN: u64 = 16;
+
+/// Addresses in shared memory.
+#[derive(Debug, Default)]
+pub struct SharedLayout {
+    addresses: HashMap<SymbolId, Address>,
+    dynamic: HashMap<FunctionId, u64>,
+    /// The largest start of an array of unknown size, if any kernel uses one.
+    largest_dynamic: Option<u64>,
+    sections: HashMap<SectionId, Extent>,
+    used: HashMap<FunctionId, u64>,
+}
+
+/// Where a variable is.
+#[derive(Copy, Clone, Debug)]
+pub struct Address {
+    /// Its address, without what the driver reserves.
+    pub offset: u64,
+    /// The kernel whose own it is.
+    pub kernel: Option<FunctionId>,
+}
+
+/// What becomes of a section of shared memory.
+#[derive(Copy, Clone, Debug)]
+pub struct Extent {
+    /// Its size, with what the driver reserves.
+    pub size: u64,
+    /// Its alignment.
+    pub align: u64,
+    /// Whether the file has it at all.
+    pub present: bool,
+}
+
+impl SharedLayout {
+    /// Where a variable is; nowhere, if nothing refers to it.
+    pub fn address(&self, symbol: SymbolId) -> Option<Address> {
+        self.addresses.get(&symbol).copied()
+    }
+
+    /// Where arrays of unknown size start for the code of a function.
+    pub fn dynamic(&self, function: FunctionId) -> Option<u64> {
+        self.dynamic.get(&function).copied()
+    }
+
+    /// The largest start of an array of unknown size; none if no kernel reaches one.
+    pub fn largest_dynamic(&self) -> Option<u64> {
+        self.largest_dynamic
+    }
+
+    /// The bytes that a kernel's variables take.
+    pub fn used_by(&self, kernel: FunctionId) -> u64 {
+        self.used.get(&kernel).copied().unwrap_or(0)
+    }
+
+    /// What becomes of each section of shared memory.
+    pub fn sections(&self) -> impl Iterator<Item = (SectionId, Extent)> + '_ {
+        self.sections.iter().map(|(&section, &extent)| (section, extent))
+    }
+
+    /// Whether the file has a section of shared memory.
+    pub fn is_present(&self, section: SectionId) -> bool {
+        self.sections.get(&section).is_some_and(|extent| extent.present)
+    }
+}
+
+/// Variables of the pool that may overlap.
+struct Group {
+    members: Vec<SharedVariable>,
+    users: HashSet<FunctionId>,
+}
+
+/// Lays out the shared memory of every kernel.
+pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
+    let mut layout = SharedLayout::default();
+    if !facts.options.executable() {
+        return layout;
+    }
+    let users = Users::find(facts);
+    let symbols = facts.resolution.symbols();
+    let has_dynamic =
+        symbols.iter().any(|symbol| is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0);
+
+    // Who gets what.
+    let mut own: HashMap<FunctionId, Vec<SharedVariable>> = HashMap::new();
+    let mut module = Vec::new();
+    for &variable in facts.shared_variables {
+        match variable.owner {
+            SharedPlacement::Kernel(kernel) => own.entry(kernel).or_default().push(variable),
+            SharedPlacement::Module => module.push(variable),
+        }
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    for variable in dealt_merge_sort(&module, Tie::Second, &|a, b| a.size > b.size) {
+        match users.of(variable.symbol) {
+            [] if !facts.references.any(variable.symbol) => {}
+            [kernel] => own.entry(*kernel).or_default().push(variable),
+            kernels => {
+                let fitting = groups.iter_mut().find(|group| kernels.iter().all(|kernel| !group.users.contains(kernel)));
+                match fitting {
+                    Some(group) => {
+                        group.members.push(variable);
+                        group.users.extend(kernels);
+                    }
+                    None => groups.push(Group { members: vec![variable], users: kernels.iter().copied().collect() }),
+                }
+            }
+        }
+    }
+
+    // The pool.
+    let mut pool_end = 0;
+    let mut pool_align = 1;
+    let mut pool_end_for: HashMap<FunctionId, u64> = HashMap::new();
+    for group in &groups {
+        let align = group.members.iter().map(|variable| variable.align).max().unwrap_or(1);
+        let start = u64::next_multiple_of(pool_end, align);
+        pool_align = pool_align.max(align);
+        pool_end = start + group.members.iter().map(|variable| variable.size).max().unwrap_or(0);
+        for variable in &group.members {
+            layout.addresses.insert(variable.symbol, Address { offset: start, kernel: None });
+            for &kernel in users.of(variable.symbol) {
+                let end = pool_end_for.entry(kernel).or_default();
+                *end = (*end).max(start + variable.size);
+            }
+        }
+    }
+    let module_section = facts.plan.module_shared();
+    if let (Some(section), false) = (module_section, groups.is_empty()) {
+        pool_align = pool_align.max(facts.plan.sections()[section].align);
+    }
+
+    // Each kernel's own variables.
+    let mut end: HashMap<FunctionId, u64> = HashMap::new();
+    let mut align: HashMap<FunctionId, u64> = HashMap::new();
+    for &kernel in facts.live.kernels() {
+        let mut cursor = pool_end_for.get(&kernel).copied().unwrap_or(0);
+        let mut widest = if groups.is_empty() { 1 } else { pool_align };
+        let variables = own.remove(&kernel).unwrap_or_default();
+        let widest_first = |a: &SharedVariable, b: &SharedVariable| {
+            (std::cmp::Reverse(a.align), a.size) < (std::cmp::Reverse(b.align), b.size)
+        };
+        for variable in dealt_merge_sort(&variables, Tie::First, &widest_first) {
+            let offset = cursor.next_multiple_of(variable.align);
+            layout.addresses.insert(variable.symbol, Address { offset, kernel: Some(kernel) });
+            cursor = offset + variable.size;
+            widest = widest.max(variable.align);
+        }
+        end.insert(kernel, cursor);
+        align.insert(kernel, widest);
+    }
+
+    // Arrays of unknown size.
+    layout.dynamic = agree_on_dynamic_starts(&users, &mut end);
+    layout.largest_dynamic = layout.dynamic.values().max().copied();
+    let with_dynamic: HashSet<FunctionId> = users.dynamic.values().flatten().copied().collect();
+
+    // The sections.
+    let reserved = facts.options.reserved_shared();
+    for &kernel in facts.live.kernels() {
+        let Some(section) = facts.plan.function(kernel).shared else { continue };
+        let (end, mut align) = (end[&kernel], align[&kernel]);
+        if with_dynamic.contains(&kernel) {
+            align = align.max(DYNAMIC_ALIGN);
+        }
+        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && align == DYNAMIC_ALIGN;
+        let present = end > 0 || wanted_empty;
+        layout.used.insert(kernel, end);
+        layout.sections.insert(section, Extent { size: if present { end + reserved } else { 0 }, align, present });
+    }
+    if let Some(section) = module_section {
+        let dynamic_align = if has_dynamic { DYNAMIC_ALIGN } else { 1 };
+        let extent = if !groups.is_empty() && facts.options.shows_shared_variables() {
+            Extent { size: pool_end + reserved, align: pool_align.max(dynamic_align), present: true }
+        } else {
+            let align = if !has_dynamic {
+                facts.plan.sections()[section].align
+            } else if groups.is_empty() {
+                DYNAMIC_ALIGN
+            } else {
+                DYNAMIC_ALIGN.max(pool_align)
+            };
+            Extent { size: 0, align, present: has_dynamic && align == DYNAMIC_ALIGN }
+        };
+        layout.sections.insert(section, extent);
+    }
+    layout
+}
+
+/// Which kernels use what.
+struct Users {
+    variables: HashMap<SymbolId, Vec<FunctionId>>,
+    /// Per function whose code uses an array of unknown size: the kernels that reach it.
+    dynamic: HashMap<FunctionId, Vec<FunctionId>>,
+}
+
+impl Users {
+    fn find(facts: &Facts<'_, '_>) -> Self {
+        let symbols = facts.resolution.symbols();
+        let is_shared = |symbol: SymbolId| is_shared_variable(&symbols[symbol]);
+        let uses_shared: Vec<bool> = (facts.resolution.functions().ids())
+            .map(|function| facts.references.of(function).iter().any(|&symbol| is_shared(symbol)))
+            .collect();
+        let kernels = facts.live.kernels();
+        let mut users = Users { variables: HashMap::new(), dynamic: HashMap::new() };
+        if !uses_shared.contains(&true) {
+            return users;
+        }
+        let reach = reach::find(facts.graph, facts.components, kernels, |function| uses_shared[function.index()]);
+        for &kernel in kernels {
+            for function in reach.of(kernel) {
+                for &symbol in facts.references.of(function).iter().filter(|&&symbol| is_shared(symbol)) {
+                    let list = match symbols[symbol].definition {
+                        Some(_) => users.variables.entry(symbol).or_default(),
+                        None => users.dynamic.entry(function).or_default(),
+                    };
+                    if list.last() != Some(&kernel) {
+                        list.push(kernel);
+                    }
+                }
+            }
+        }
+        users
+    }
+
+    fn of(&self, symbol: SymbolId) -> &[FunctionId] {
+        self.variables.get(&symbol).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// Finds where arrays of unknown size start, and enlarges the kernels concerned up to there.
+///
+/// All kernels that are connected through functions they share have to agree, so each connected set takes its largest start.
+fn agree_on_dynamic_starts(users: &Users, end: &mut HashMap<FunctionId, u64>) -> HashMap<FunctionId, u64> {
+    let mut leader: HashMap<FunctionId, FunctionId> = HashMap::new();
+    fn find(leader: &mut HashMap<FunctionId, FunctionId>, kernel: FunctionId) -> FunctionId {
+        let mut root = kernel;
+        while let Some(&next) = leader.get(&root).filter(|&&next| next != root) {
+            root = next;
+        }
+        leader.insert(kernel, root);
+        root
+    }
+    for kernels in users.dynamic.values() {
+        for pair in kernels.windows(2) {
+            let (a, b) = (find(&mut leader, pair[0]), find(&mut leader, pair[1]));
+            leader.insert(a.max(b), a.min(b));
+        }
+    }
+    let mut start: HashMap<FunctionId, u64> = HashMap::new();
+    let concerned: HashSet<FunctionId> = users.dynamic.values().flatten().copied().collect();
+    for &kernel in &concerned {
+        let needed = end.get(&kernel).copied().unwrap_or(0).next_multiple_of(DYNAMIC_ALIGN);
+        let agreed = start.entry(find(&mut leader, kernel)).or_default();
+        *agreed = (*agreed).max(needed);
+    }
+    for &kernel in &concerned {
+        let agreed = start.get(&find(&mut leader, kernel)).copied().unwrap_or(0);
+        let end = end.entry(kernel).or_default();
+        *end = (*end).max(agreed);
+    }
+    (users.dynamic.iter())
+        .filter_map(|(&function, kernels)| Some((function, *start.get(&find(&mut leader, *kernels.first()?))?)))
+        .collect()
+}

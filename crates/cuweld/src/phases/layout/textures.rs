@@ -1,0 +1,103 @@
+//! Slots for textures, samplers and surfaces.
+//!
+//! Code names a texture by the offset of a slot in the kernel's parameter bank, and the driver fills the slot. The code of a device
+//! function exists once, so the slots have to be at the same offset in every kernel: all references of the program, used or not,
+//! have one common layout, which starts behind the largest parameter bank of all kernels. Kernels that reach no texture do
+//! without it.
+
+use super::Facts;
+use super::sort::{Tie, dealt_merge_sort};
+use crate::diagnostics::{Failure, Message, Report};
+use crate::id::{FunctionId, Id, IdVec, SectionId, SymbolId};
+use crate::phases::reach;
+use crate::phases::resolve::is_texture;
+use cubin::relocation::RelocationType;
+use cubin::symbol::SymbolKind;
+use std::collections::HashMap;
+
+/// The slots, and the kernels that have them.
+#[derive(Debug, Default)]
+pub struct TextureLayout {
+    slots: Vec<(SymbolId, u64)>,
+    offsets: HashMap<SymbolId, u64>,
+    kernels: Vec<FunctionId>,
+}
+
+/// A kind of reference.
+pub struct TextureKind {
+    /// Its symbols.
+    pub symbol: SymbolKind,
+    /// What messages call it.
+    pub plural: &'static str,
+    /// The most that a kernel can have.
+    pub limit: usize,
+    /// The relocation that makes the driver fill a slot.
+    pub relocation: RelocationType,
+}
+
+/// The kinds of references, in the order in which their limits are checked.
+pub const TEXTURE_KINDS: [TextureKind; 3] = [
+    TextureKind { symbol: SymbolKind::TEXTURE, plural: "textures", limit: 256, relocation: RelocationType(6) },
+    TextureKind { symbol: SymbolKind::SAMPLER, plural: "samplers", limit: 32, relocation: RelocationType(7) },
+    TextureKind { symbol: SymbolKind::SURFACE, plural: "surfaces", limit: 32, relocation: RelocationType(52) },
+];
+
+impl TextureLayout {
+    /// The slots, in ascending order of offset.
+    pub fn slots(&self) -> &[(SymbolId, u64)] {
+        &self.slots
+    }
+
+    /// The offset of a reference's slot in the parameter bank.
+    pub fn offset(&self, symbol: SymbolId) -> Option<u64> {
+        self.offsets.get(&symbol).copied()
+    }
+
+    /// Whether a kernel has the slots.
+    pub fn is_used_by(&self, kernel: FunctionId) -> bool {
+        self.kernels.binary_search(&kernel).is_ok()
+    }
+}
+
+/// Makes the slots, and enlarges the parameter banks of the kernels that use them.
+pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: &mut Report) -> Result<TextureLayout, Failure> {
+    let symbols = facts.resolution.symbols();
+    let kernels = kernels_with_textures(facts);
+    let Some(&last) = kernels.last() else { return Ok(TextureLayout::default()) };
+    let mut references = Vec::new();
+    for kind in &TEXTURE_KINDS {
+        let of_kind = symbols.ids().rev().filter(|&id| symbols[id].kind == kind.symbol);
+        let before = references.len();
+        references.extend(of_kind);
+        if references.len() - before > kind.limit {
+            return report.fatal(Message::TooManyTextures { limit: kind.limit, kind: kind.plural, kernel: facts.name(last) });
+        }
+    }
+    let references = dealt_merge_sort(&references, Tie::First, &|_, _| false);
+
+    let bank = |kernel: FunctionId| facts.plan.function(kernel).parameters;
+    let base = facts.live.kernels().iter().filter_map(|&kernel| bank(kernel)).map(|bank| size[bank]).max().unwrap_or(0);
+    let slots: Vec<(SymbolId, u64)> =
+        references.iter().enumerate().map(|(index, &symbol)| (symbol, base + 4 * index as u64)).collect();
+    for bank in kernels.iter().filter_map(|&kernel| bank(kernel)) {
+        size[bank] = base + 4 * slots.len() as u64;
+    }
+    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, kernels })
+}
+
+/// The kernels that reach a texture, in order. A program's only kernel counts as soon as any code refers to one.
+fn kernels_with_textures(facts: &Facts<'_, '_>) -> Vec<FunctionId> {
+    let symbols = facts.resolution.symbols();
+    if !facts.options.executable() || !symbols.enumerate().any(|(id, symbol)| is_texture(symbol) && facts.references.any(id)) {
+        return Vec::new();
+    }
+    let kernels = facts.live.kernels();
+    if let [only] = kernels {
+        return vec![*only];
+    }
+    let uses_textures: Vec<bool> = (facts.resolution.functions().ids())
+        .map(|function| facts.references.of(function).iter().any(|&symbol| is_texture(&symbols[symbol])))
+        .collect();
+    let reach = reach::find(facts.graph, facts.components, kernels, |function| uses_textures[function.index()]);
+    kernels.iter().copied().filter(|&kernel| reach.of(kernel).next().is_some()).collect()
+}

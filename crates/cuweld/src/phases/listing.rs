@@ -1,0 +1,84 @@
+//! Listings: what `-v` and `-dump-callgraph` print.
+
+use super::layout::{Layout, TEXTURE_KINDS};
+use super::live::LiveSet;
+use super::merge::{Content, Plan};
+use super::propagate::KernelProperties;
+use super::resolve::Resolution;
+use crate::diagnostics::{Message, Report};
+use crate::id::FunctionId;
+use cubin::symbol::SymbolKind;
+use std::fmt::Write;
+
+/// The facts that the listing of resources reads.
+pub struct Resources<'facts, 'data> {
+    /// What names mean.
+    pub resolution: &'facts Resolution<'data>,
+    /// What stays.
+    pub live: &'facts LiveSet,
+    /// The sections.
+    pub plan: &'facts Plan<'data>,
+    /// Addresses and sizes.
+    pub layout: &'facts Layout,
+    /// What each kernel needs.
+    pub properties: &'facts KernelProperties,
+}
+
+impl Resources<'_, '_> {
+    /// Lists what the module and each kernel use, the last kernel first.
+    pub fn list(&self, report: &mut Report) {
+        report.say(Message::ModuleResources { text: self.module() });
+        for &kernel in self.live.kernels().iter().rev() {
+            report.say(Message::KernelHeading { kernel: self.resolution.name(kernel).into() });
+            report.say(Message::KernelResources { text: self.kernel(kernel) });
+        }
+    }
+
+    fn module(&self) -> String {
+        let mut global = 0;
+        let mut banks = String::new();
+        for (id, section) in self.plan.sections().enumerate() {
+            let size = self.layout.size(id);
+            match section.content {
+                Content::GlobalZero => global += size,
+                Content::Pieces if section.target.is_none() => match section.kind.constant_bank() {
+                    Some(bank) => _ = write!(banks, ", {size} bytes cmem[{bank}]"),
+                    None => global += size,
+                },
+                _ => {}
+            }
+        }
+        format!("{global} bytes gmem{banks}")
+    }
+
+    fn kernel(&self, kernel: FunctionId) -> String {
+        let needs = self.properties.of(kernel).cloned().unwrap_or_default();
+        let sections = self.plan.function(kernel);
+        let size = |section: Option<_>| section.map_or(0, |section| self.layout.size(section));
+        let mut text = format!(
+            "used {} registers, used {} barriers, {} stack, {} bytes smem, ",
+            needs.registers,
+            needs.barriers,
+            needs.stack.unwrap_or(0),
+            size(sections.shared)
+        );
+        if sections.parameters.is_some() {
+            _ = write!(text, "{} bytes cmem[0], ", size(sections.parameters));
+        }
+        if size(sections.constants) > 0 {
+            _ = write!(text, "{} bytes cmem[2], ", size(sections.constants));
+        }
+        text.push_str("0 bytes lmem");
+        if self.layout.textures().is_used_by(kernel) {
+            for kind in [SymbolKind::TEXTURE, SymbolKind::SURFACE, SymbolKind::SAMPLER] {
+                let slots = self.layout.textures().slots();
+                let count = slots.iter().filter(|&&(symbol, _)| self.resolution.symbols()[symbol].kind == kind).count();
+                let plural = TEXTURE_KINDS.iter().find(|row| row.symbol == kind).map_or("", |row| row.plural);
+                if count > 0 {
+                    _ = write!(text, ", {count} {plural}");
+                }
+            }
+        }
+        text
+    }
+}

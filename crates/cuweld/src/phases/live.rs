@@ -1,0 +1,120 @@
+//! Live: which functions stay.
+//!
+//! The search starts at the kernels and follows calls, direct and through pointers. A function whose address is taken is
+//! kept even if the search does not reach it, because data may hold its address; but what only such functions call is not
+//! kept, except undefined names, which the driver defines. Variables are never removed.
+
+use super::callgraph::CallGraph;
+use super::load::Inputs;
+use super::resolve::Resolution;
+use crate::id::{FunctionId, Id, IdVec};
+use crate::options::{KernelRoots, Options};
+
+/// Which functions stay, and which of them are kernels.
+#[derive(Debug)]
+pub struct LiveSet {
+    live: IdVec<FunctionId, bool>,
+    kernels: Vec<FunctionId>,
+}
+
+impl LiveSet {
+    /// Whether a function stays.
+    pub fn contains(&self, function: FunctionId) -> bool {
+        self.live[function]
+    }
+
+    /// The kernels that stay, in order of first mention.
+    pub fn kernels(&self) -> &[FunctionId] {
+        &self.kernels
+    }
+
+    /// The functions that stay, in order of first mention.
+    pub fn functions(&self) -> impl Iterator<Item = FunctionId> + '_ {
+        self.live.enumerate().filter(|(_, live)| **live).map(|(function, _)| function)
+    }
+}
+
+/// Finds what stays.
+pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<'_>, options: &Options) -> LiveSet {
+    let functions = resolution.functions();
+    let is_defined = |function: FunctionId| resolution.code(inputs, function).is_some();
+    let is_kernel = |function: FunctionId| functions[function].kernel && is_defined(function);
+    let mut live = IdVec::filled(!options.removes_dead_code(), functions.len());
+    if options.removes_dead_code() {
+        let roots = functions.ids().filter(|&id| is_kernel(id) && may_be_launched(resolution.name(id), &options.kernels));
+        for function in reachable(graph, roots) {
+            live[function] = true;
+        }
+        for function in functions.ids().filter(|&id| graph.taken(id).is_some()) {
+            live[function] = true;
+        }
+        let undefined: Vec<FunctionId> = functions
+            .ids()
+            .filter(|&id| live[id])
+            .flat_map(|id| graph.calls(id))
+            .copied()
+            .filter(|&callee| !is_defined(callee))
+            .collect();
+        for function in undefined {
+            live[function] = true;
+        }
+    }
+    let kernels = functions.ids().filter(|&id| live[id] && is_kernel(id)).collect();
+    LiveSet { live, kernels }
+}
+
+/// Every function that calls from `roots` may reach, roots included.
+fn reachable(graph: &CallGraph<'_>, roots: impl Iterator<Item = FunctionId>) -> impl Iterator<Item = FunctionId> {
+    let mut seen = vec![false; graph.nodes()];
+    let mut open: Vec<u32> = roots.map(|function| graph.node(function)).collect();
+    while let Some(node) = open.pop() {
+        if !std::mem::replace(&mut seen[node as usize], true) {
+            open.extend(graph.successors(node).filter(|&next| !seen[next as usize]));
+        }
+    }
+    seen.truncate(graph.len());
+    seen.into_iter().enumerate().filter(|(_, seen)| *seen).map(|(index, _)| FunctionId::from_index(index))
+}
+
+fn may_be_launched(name: &str, roots: &KernelRoots) -> bool {
+    match roots {
+        KernelRoots::All => true,
+        KernelRoots::Matching(patterns) => patterns.iter().any(|pattern| matches_pattern(name, pattern)),
+    }
+}
+
+/// Whether a name matches a pattern in which `*` stands for any run of characters.
+fn matches_pattern(name: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    // Taking the earliest place for every middle part leaves the most room for the ones behind it.
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches_pattern;
+
+    #[test]
+    fn patterns() {
+        for (name, pattern, expected) in [
+            ("kernel", "kernel", true),
+            ("kernel", "kern", false),
+            ("kernel", "*ern*", true),
+            ("kernel", "k*l", true),
+            ("kernel", "k*e*e*l", true),
+            ("kernel", "*", true),
+            ("aba", "ab*ba", false),
+            ("_Z5kmainPi", "_Z5kmain*", true),
+        ] {
+            assert_eq!(matches_pattern(name, pattern), expected, "{name} {pattern}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Reading one object.
+
+use super::{CallRecord, Input, InputSection, InputSymbol, ObjectFile, Parsed, Place, Role, is_shared};
+use crate::diagnostics::Message;
+use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
+use crate::options::Options;
+use cubin::callgraph::{self, Edge};
+use cubin::elf::SymbolRecord;
+use cubin::info::{self, Attribute};
+use cubin::read::{File, Section};
+use cubin::relocation::{self, RelocationType};
+use cubin::section::SectionType;
+use cubin::symbol::{SymbolKind, SymbolSection};
+
+/// What is wrong with an object, and where.
+struct Damage(String);
+
+impl From<cubin::Error> for Damage {
+    fn from(error: cubin::Error) -> Self {
+        Damage(error.to_string())
+    }
+}
+
+impl Damage {
+    /// Something is wrong with a section, `offset` bytes from its start.
+    fn at(section: &Section<'_>, offset: u64, text: String) -> Self {
+        let position = section.header.offset.saturating_add(offset);
+        Damage(format!("section '{}' ({}) at offset {position:#x}: {text}", section.name, section.index))
+    }
+
+    /// Something is wrong with a section.
+    fn of(section: &Section<'_>, text: String) -> Self {
+        Self::at(section, 0, text)
+    }
+}
+
+/// Reads an object. `None`: it is linked already and has nothing to add.
+pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Message>> {
+    let damaged = |Damage(problem): Damage| Box::new(Message::BadObject { file: input.name.into(), problem });
+    let file = File::parse(input.bytes).map_err(|error| damaged(error.into()))?;
+    check_fitness(&file, input.name, options).map_err(Box::new)?;
+    if file.header().kind == cubin::elf::ET_EXEC {
+        return Ok(None);
+    }
+    Reader { file: &file }.read(input.name).map(Some).map_err(damaged)
+}
+
+/// The newest toolkit whose objects are known, as objects record it.
+const KNOWN_TOOLKIT: u32 = 130;
+
+/// Whether an object may take part in a link for the target at all.
+fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Message> {
+    let target = options.target;
+    if !target.accepts(file.sm(), file.is_accelerated()) {
+        return Err(Message::WrongArchitecture { file: name.into(), target: target.name.into() });
+    }
+    let toolkit = file.toolkit();
+    if let Some(found) = toolkit.filter(|&found| found > KNOWN_TOOLKIT) {
+        return Err(Message::NewerThanToolkit { file: name.into(), found, known: KNOWN_TOOLKIT });
+    }
+    if toolkit.is_some_and(|found| found < target.oldest_toolkit) {
+        return Err(Message::OlderThanSupported { file: name.into() });
+    }
+    Ok(())
+}
+
+/// Reads the parts of one object.
+struct Reader<'file, 'data> {
+    file: &'file File<'data>,
+}
+
+impl<'data> Reader<'_, 'data> {
+    fn read(&self, name: &'data str) -> Result<Parsed<'data>, Damage> {
+        let mut sections = self.sections()?;
+        let symbols = self.symbols(&mut sections)?;
+        self.check_relocations(&sections, symbols.len())?;
+        let calls = self.calls(&symbols)?;
+        let file = ObjectFile {
+            name,
+            sections: IdRange::new(InputSectionId::from_index(0), InputSectionId::from_index(sections.len())),
+            symbols: IdRange::new(InputSymbolId::from_index(0), InputSymbolId::from_index(symbols.len())),
+            virtual_sm: self.file.virtual_sm(),
+            calls,
+        };
+        Ok(Parsed { file, sections, symbols })
+    }
+
+    fn sections(&self) -> Result<Vec<InputSection<'data>>, Damage> {
+        let raw = self.file.sections();
+        let mut sections = Vec::with_capacity(raw.len());
+        for section in raw {
+            let role = role_of(section);
+            let target = match role {
+                Role::FunctionInfo
+                | Role::FunctionConstants(_)
+                | Role::KernelShared
+                | Role::Relocations { .. } => {
+                    let index = section.header.info;
+                    if index as usize >= raw.len() {
+                        return Err(Damage::of(section, format!("belongs to section {index} of {}", raw.len())));
+                    }
+                    Some(InputSectionId::from_index(index as usize))
+                }
+                _ => None,
+            };
+            let align = section.header.align.max(1);
+            if !align.is_power_of_two() || align > MAX_ALIGN {
+                return Err(Damage::of(section, format!("alignment {align:#x} is not a power of two up to {MAX_ALIGN:#x}")));
+            }
+            if section.header.size > MAX_SIZE {
+                return Err(Damage::of(section, format!("size {:#x} is more than any GPU has", section.header.size)));
+            }
+            let entries = match role {
+                Role::Relocations { .. } => Some(relocation::entries(section)?),
+                _ => None,
+            };
+            let has_addends = role == Role::Relocations { explicit_addends: true };
+            let later_entry_without_addend =
+                has_addends && entries.clone().into_iter().flatten().skip(1).any(|entry| entry.addend == 0);
+            sections.push(InputSection {
+                name: section.name,
+                role,
+                kind: section.kind(),
+                flags: section.header.flags,
+                align,
+                size: section.header.size,
+                data: section.data,
+                target,
+                first_attached: None,
+                next_attached: None,
+                owner: None,
+                entries,
+                later_entry_without_addend,
+            });
+        }
+        // From the last to the first, so that each list comes out in section order.
+        for index in (0..sections.len()).rev() {
+            if let Some(target) = sections[index].target {
+                sections[index].next_attached = sections[target.index()].first_attached;
+                sections[target.index()].first_attached = Some(InputSectionId::from_index(index));
+            }
+        }
+        Ok(sections)
+    }
+
+    /// The symbols. Sections learn what function they are the code of.
+    fn symbols(&self, sections: &mut [InputSection<'data>]) -> Result<Vec<InputSymbol<'data>>, Damage> {
+        let raw = self.file.symbols()?;
+        let table = self.file.symbol_table().and_then(|index| self.file.section(index));
+        let mut symbols = Vec::with_capacity(raw.len());
+        for (index, symbol) in raw.iter().enumerate() {
+            let problem = |text: String| match table {
+                Some(section) => Damage::at(section, index as u64 * SymbolRecord::SIZE as u64, text),
+                None => Damage(text),
+            };
+            let place = match symbol.section {
+                SymbolSection::Undefined => Place::Undefined,
+                SymbolSection::Common => Place::Common,
+                SymbolSection::Index(section) => Place::Section(InputSectionId::from_index(section as usize)),
+                SymbolSection::Absolute | SymbolSection::Reserved(_) => {
+                    return Err(problem(format!("symbol '{}' is in a section of unknown kind", symbol.name)));
+                }
+            };
+            if let Place::Section(section) = place {
+                let home = &mut sections[section.index()];
+                if symbol.kind == SymbolKind::FUNCTION {
+                    if home.role != Role::Text {
+                        return Err(problem(format!(
+                            "function '{}' is defined in '{}', which holds no code",
+                            symbol.name, home.name
+                        )));
+                    }
+                    if home.owner.is_none() {
+                        home.owner = Some(InputSymbolId::from_index(index));
+                    }
+                }
+            }
+            let alignment_is_value = place == Place::Common || is_shared(symbol.other);
+            if alignment_is_value
+                && place != Place::Undefined
+                && !(symbol.value.max(1).is_power_of_two() && symbol.value <= MAX_ALIGN)
+            {
+                return Err(problem(format!("symbol '{}' has alignment {:#x}", symbol.name, symbol.value)));
+            }
+            if symbol.size > MAX_SIZE || symbol.value > MAX_SIZE {
+                return Err(problem(format!("symbol '{}' reaches past any GPU's memory", symbol.name)));
+            }
+            symbols.push(InputSymbol {
+                name: symbol.name,
+                place,
+                value: symbol.value,
+                size: symbol.size,
+                binding: symbol.binding,
+                kind: symbol.kind,
+                other: symbol.other,
+                registers: 0,
+                frame: 0,
+            });
+        }
+        self.read_attributes(sections, &mut symbols)?;
+        Ok(symbols)
+    }
+
+    /// Checks every attribute record, and notes the two that concern all functions with their symbols.
+    fn read_attributes(
+        &self,
+        sections: &[InputSection<'data>],
+        symbols: &mut [InputSymbol<'data>],
+    ) -> Result<(), Damage> {
+        for (raw, section) in self.file.sections().iter().zip(sections) {
+            if !matches!(section.role, Role::ModuleInfo | Role::FunctionInfo) {
+                continue;
+            }
+            for record in info::records(section.data) {
+                let record = record.map_err(|error| error.in_section(raw))?;
+                for symbol in record.symbols() {
+                    if symbol as usize >= symbols.len() {
+                        return Err(Damage::of(raw, format!(
+                            "attribute {} names symbol {symbol} of {}",
+                            record.attribute,
+                            symbols.len()
+                        )));
+                    }
+                }
+                if let (Some(symbol), Some(value)) = (record.word(0), record.word(1)) {
+                    match record.attribute {
+                        Attribute::REGCOUNT => symbols[symbol as usize].registers = value,
+                        Attribute::FRAME_SIZE => symbols[symbol as usize].frame = value,
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that every relocation names a symbol and patches bytes that are there.
+    fn check_relocations(&self, sections: &[InputSection<'data>], symbols: usize) -> Result<(), Damage> {
+        for (raw, section) in self.file.sections().iter().zip(sections) {
+            let (Role::Relocations { .. }, Some(target)) = (section.role, section.target) else { continue };
+            let target = &sections[target.index()];
+            for (number, entry) in section.entries.clone().into_iter().flatten().enumerate() {
+                let problem = |text: String| Damage::at(raw, number as u64 * raw.header.entry_size, text);
+                if entry.symbol as usize >= symbols {
+                    return Err(problem(format!("relocation names symbol {} of {symbols}", entry.symbol)));
+                }
+                let reach = extent(entry.kind);
+                if entry.offset.checked_add(reach).is_none_or(|end| end > target.data.len() as u64) {
+                    return Err(problem(format!(
+                        "relocation {} patches offset {:#x} of '{}', which has {:#x} bytes",
+                        entry.kind,
+                        entry.offset,
+                        target.name,
+                        target.data.len()
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn calls(&self, symbols: &[InputSymbol<'data>]) -> Result<Vec<CallRecord<'data>>, Damage> {
+        let strings = self.file.strings();
+        let mut records = Vec::new();
+        for section in self.file.sections() {
+            let function = |index: u32| match symbols.get(index as usize) {
+                Some(symbol) if symbol.is_function() => Ok(InputSymbolId::from_index(index as usize)),
+                Some(symbol) => Err(Damage::of(section, format!("call graph names '{}', which is no function", symbol.name))),
+                None => Err(Damage::of(section, format!("call graph names symbol {index} of {}", symbols.len()))),
+            };
+            let prototype = |offset: u32| {
+                strings
+                    .as_ref()
+                    .and_then(|table| table.get(offset))
+                    .ok_or_else(|| Damage::of(section, format!("prototype at offset {offset:#x} lies outside the string table")))
+            };
+            match section.kind() {
+                SectionType::CALLGRAPH => {
+                    for edge in callgraph::edges(section.data) {
+                        records.push(match edge.map_err(|error| error.in_section(section))? {
+                            Edge::Call { caller, callee } => {
+                                CallRecord::Call { caller: function(caller)?, callee: function(callee)? }
+                            }
+                            Edge::AddressTaken { function: symbol, prototype: offset } => {
+                                CallRecord::AddressTaken { function: function(symbol)?, prototype: prototype(offset)? }
+                            }
+                            Edge::IndirectCall { caller, prototype: offset } => {
+                                CallRecord::IndirectCall { caller: function(caller)?, prototype: prototype(offset)? }
+                            }
+                            Edge::References { caller, function: symbol } => {
+                                CallRecord::Reference { caller: function(caller)?, function: function(symbol)? }
+                            }
+                        });
+                    }
+                }
+                SectionType::PROTOTYPE => {
+                    for record in callgraph::prototypes(section.data) {
+                        let (symbol, offset) = record.map_err(|error| error.in_section(section))?;
+                        records.push(CallRecord::Prototype { function: function(symbol)?, prototype: prototype(offset)? });
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(records)
+    }
+}
+
+/// More than any section is aligned to, and little enough that sums of sizes can not overflow.
+const MAX_ALIGN: u64 = 1 << 20;
+/// Far above the memory of any GPU; sums of as many sizes as there are sections stay below 64 bits.
+const MAX_SIZE: u64 = 1 << 40;
+
+/// What a section is for, by its type, flags and name.
+fn role_of(section: &Section<'_>) -> Role {
+    use cubin::elf::{SHF_EXECINSTR, SHT_PROGBITS, SHT_REL, SHT_RELA};
+    let header = &section.header;
+    match section.kind() {
+        SectionType(SHT_PROGBITS) if header.flags & SHF_EXECINSTR != 0 => Role::Text,
+        SectionType(SHT_PROGBITS) => Role::Debug,
+        SectionType(SHT_REL) => Role::Relocations { explicit_addends: false },
+        SectionType(SHT_RELA) => Role::Relocations { explicit_addends: true },
+        SectionType::INFO if section.name == ".nv.info" => Role::ModuleInfo,
+        SectionType::INFO => Role::FunctionInfo,
+        SectionType::GLOBAL_INIT => Role::GlobalData,
+        SectionType::GLOBAL => Role::GlobalZero,
+        SectionType::SHARED if header.info != 0 => Role::KernelShared,
+        SectionType::SHARED => Role::ModuleShared,
+        SectionType::COMPAT => Role::Compatibility,
+        kind => match kind.constant_bank() {
+            Some(bank) if header.info != 0 => Role::FunctionConstants(bank),
+            Some(bank) => Role::ModuleConstants(bank),
+            None if section.name == ".note.nv.tkinfo" => Role::ToolNotes,
+            None => Role::Structure,
+        },
+    }
+}
+
+/// How many bytes from its offset on a relocation may change.
+fn extent(kind: RelocationType) -> u64 {
+    let bits = kind.row().map(|row| row.field).unwrap_or_default();
+    bits.iter().map(|bits| u64::from(bits.first_bit) + u64::from(bits.width)).max().unwrap_or(0).div_ceil(8)
+}

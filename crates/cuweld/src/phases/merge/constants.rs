@@ -1,0 +1,179 @@
+//! Constants that the compiler made.
+//!
+//! Literals that fit no instruction, and jump tables, are in a constant bank of their own, one section per function. The bank is
+//! selected per kernel launch, so what a device function needs has to be in the bank of every kernel that reaches it, at the same
+//! offset in all of them, because the code exists once. A kernel's own constants come first; then those of the functions it
+//! reaches, function by function, at the first offset that is free in all kernels concerned.
+
+use super::plan::{Content, Name, OutputSection, Piece, Pieces, Placement};
+use super::walk::Walk;
+use crate::id::{FunctionId, Id, InputSectionId, SectionId};
+use crate::phases::load::InputSection;
+use crate::phases::reach;
+use crate::phases::resolve::Fate;
+use std::collections::HashMap;
+
+/// The constants of one function, while copies of the function come and go.
+#[derive(Debug)]
+pub struct Slot {
+    section: SectionId,
+    /// The copy they belong to was replaced by one that has shown none so far.
+    stale: bool,
+    /// They belong to copies that were lost only.
+    only_lost: bool,
+    /// Where the last lost copy's constants were put.
+    lost_offset: u64,
+}
+
+/// A copy of a function took effect: what the copy before it left is stale.
+pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
+    if let Some(slot) = walk.constants.get_mut(&function) {
+        slot.stale = true;
+    }
+}
+
+/// Places the constants of one copy of a function.
+pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
+    let section = &walk.facts.inputs.sections()[id];
+    let Some(code) = section.target else { return };
+    let Some(function) = walk.function_of(code) else { return };
+    let Some(text) = walk.plan.function(function).text else { return };
+    let counts = walk.facts.resolution.code_fate(walk.facts.inputs, code) != Fate::Lost;
+    if !walk.constants.contains_key(&function) {
+        let output = create(walk, function, text, section);
+        walk.constants.insert(function, Slot { section: output, stale: false, only_lost: !counts, lost_offset: 0 });
+    }
+    let Some(slot) = walk.constants.get_mut(&function) else { return };
+    let output = slot.section;
+    if counts {
+        slot.stale = false;
+        slot.only_lost = false;
+        clear(&mut walk.plan.sections[output]);
+        walk.append(output, id);
+        return;
+    }
+    // The constants of a lost copy are appended, although nothing refers to them.
+    walk.append(output, id);
+    if let (Some(place), Some(slot)) = (walk.plan.placement[id], walk.constants.get_mut(&function))
+        && place.offset > 0
+    {
+        slot.lost_offset = place.offset;
+    }
+}
+
+fn create<'data>(
+    walk: &mut Walk<'_, 'data>,
+    function: FunctionId,
+    text: SectionId,
+    like: &InputSection<'data>,
+) -> SectionId {
+    let name = Name::of_function(".nv.constant2.", walk.facts.resolution.name(function));
+    let output = walk.create_for(text, name, Content::Pieces, like.kind, like.flags, like.align);
+    walk.plan.functions[function].constants = Some(output);
+    output
+}
+
+fn clear(section: &mut OutputSection<'_>) {
+    section.pieces = Pieces::default();
+    section.size = 0;
+}
+
+/// Moves the constants of device functions to the kernels that reach them.
+pub fn gather(walk: &mut Walk<'_, '_>) {
+    discard_stale(walk);
+    for &kernel in walk.facts.live.kernels() {
+        if let Some(slot) = walk.constants.get(&kernel).filter(|slot| slot.lost_offset > 0) {
+            walk.plan.null_symbol_value = slot.lost_offset;
+        }
+    }
+    let is_kernel = |function: FunctionId| walk.facts.resolution.functions()[function].kernel;
+    let mut moving: Vec<(SectionId, FunctionId)> = (walk.constants.iter())
+        .filter(|&(&function, slot)| !is_kernel(function) && !slot.only_lost)
+        .map(|(&function, slot)| (slot.section, function))
+        .collect();
+    moving.sort_unstable_by_key(|&(section, _)| std::cmp::Reverse(section));
+    let kernels = kernels_that_reach(walk, &moving);
+    for (section, function) in moving {
+        match kernels.get(&function) {
+            Some(kernels) => move_to_kernels(walk, function, section, kernels),
+            // Nobody launches this code, so nobody needs its constants.
+            None => walk.plan.sections[section].content = Content::Gone,
+        }
+    }
+}
+
+/// Forgets the constants of replaced copies. A kernel keeps the empty section, in case it takes up others' constants.
+fn discard_stale(walk: &mut Walk<'_, '_>) {
+    let stale: Vec<FunctionId> =
+        walk.constants.iter().filter(|(_, slot)| slot.stale).map(|(&function, _)| function).collect();
+    for function in stale {
+        let Some(slot) = walk.constants.get(&function) else { continue };
+        let section = &mut walk.plan.sections[slot.section];
+        clear(section);
+        if !walk.facts.resolution.functions()[function].kernel {
+            section.content = Content::Gone;
+            walk.constants.remove(&function);
+            walk.plan.functions[function].constants = None;
+        }
+    }
+}
+
+/// For each function whose constants move: the kernels that reach it, the last one first.
+fn kernels_that_reach(
+    walk: &Walk<'_, '_>,
+    moving: &[(SectionId, FunctionId)],
+) -> HashMap<FunctionId, Vec<FunctionId>> {
+    let mut result: HashMap<FunctionId, Vec<FunctionId>> = HashMap::new();
+    if moving.is_empty() {
+        return result;
+    }
+    let mut moves = vec![false; walk.facts.graph.len()];
+    for (_, function) in moving {
+        moves[function.index()] = true;
+    }
+    let kernels = walk.facts.live.kernels();
+    let reach = reach::find(walk.facts.graph, walk.facts.components, kernels, |function| moves[function.index()]);
+    for &kernel in kernels.iter().rev() {
+        for function in reach.of(kernel) {
+            result.entry(function).or_default().push(kernel);
+        }
+    }
+    result
+}
+
+fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: SectionId, kernels: &[FunctionId]) {
+    let (kind, flags, align, size) = {
+        let row = &walk.plan.sections[section];
+        (row.kind, row.flags, row.align, row.size)
+    };
+    let mut banks = Vec::with_capacity(kernels.len());
+    for &kernel in kernels {
+        let known = walk.plan.functions[kernel].constants;
+        let bank = known.or_else(|| {
+            let text = walk.plan.functions[kernel].text?;
+            let name = Name::of_function(".nv.constant2.", walk.facts.resolution.name(kernel));
+            let bank = walk.create_for(text, name, Content::Pieces, kind, flags, align);
+            walk.plan.functions[kernel].constants = Some(bank);
+            Some(bank)
+        });
+        banks.extend(bank);
+    }
+    let end = banks.iter().map(|&bank| walk.plan.sections[bank].size).max().unwrap_or(0);
+    let offset = end.next_multiple_of(align);
+    let pieces = std::mem::take(&mut walk.plan.sections[section].pieces);
+    for bank in banks {
+        let row = &mut walk.plan.sections[bank];
+        row.align = row.align.max(align);
+        row.size = offset + size;
+        for piece in pieces.iter() {
+            row.pieces.push(Piece { offset: offset + piece.offset, ..piece });
+        }
+    }
+    for piece in pieces.iter() {
+        walk.plan.placement[piece.section] = Some(Placement { section, offset: offset + piece.offset });
+    }
+    walk.plan.sections[section].content = Content::Gone;
+    if let Some(slot) = walk.constants.get(&function).filter(|slot| slot.lost_offset > 0) {
+        walk.plan.null_symbol_value = offset + slot.lost_offset;
+    }
+}

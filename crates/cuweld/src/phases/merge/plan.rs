@@ -1,0 +1,258 @@
+//! The plan: which sections and symbols the output has, in which order, and from which pieces of the inputs.
+
+use crate::id::{FunctionId, IdVec, InputSectionId, SectionId, SymbolId};
+use cubin::section::SectionType;
+use std::fmt;
+
+/// What the output is made of. Sections are in order of creation, which is the order of their names.
+#[derive(Debug)]
+pub struct Plan<'data> {
+    pub(super) sections: IdVec<SectionId, OutputSection<'data>>,
+    pub(super) locals: Vec<Local>,
+    pub(super) globals: Vec<SymbolId>,
+    pub(super) placement: IdVec<InputSectionId, Option<Placement>>,
+    pub(super) functions: IdVec<FunctionId, FunctionSections>,
+    pub(super) module_shared: Option<SectionId>,
+    pub(super) global_zero: Option<SectionId>,
+    pub(super) null_symbol_value: u64,
+}
+
+impl<'data> Plan<'data> {
+    /// The sections, in order of creation.
+    pub fn sections(&self) -> &IdVec<SectionId, OutputSection<'data>> {
+        &self.sections
+    }
+
+    /// The local part of the symbol table, in order.
+    pub fn locals(&self) -> &[Local] {
+        &self.locals
+    }
+
+    /// The global part of the symbol table, in order.
+    pub fn globals(&self) -> &[SymbolId] {
+        &self.globals
+    }
+
+    /// Where an input section went.
+    pub fn placement(&self, section: InputSectionId) -> Option<Placement> {
+        self.placement[section]
+    }
+
+    /// The output sections of a function.
+    pub fn function(&self, function: FunctionId) -> &FunctionSections {
+        &self.functions[function]
+    }
+
+    /// The section of shared variables that belong to no single kernel.
+    pub fn module_shared(&self) -> Option<SectionId> {
+        self.module_shared
+    }
+
+    /// The section of variables that start as zero.
+    pub fn global_zero(&self) -> Option<SectionId> {
+        self.global_zero
+    }
+
+    /// The value of the symbol table's null entry. The reference linker leaves an offset there when constants of lost copies
+    /// were gathered; nobody reads it.
+    pub fn null_symbol_value(&self) -> u64 {
+        self.null_symbol_value
+    }
+}
+
+/// An entry of the local part of the symbol table.
+#[derive(Copy, Clone, Debug)]
+pub enum Local {
+    /// The symbol of a section.
+    Section(SectionId),
+    /// A local or weak symbol.
+    Symbol(SymbolId),
+}
+
+/// Where an input section went.
+#[derive(Copy, Clone, Debug)]
+pub struct Placement {
+    /// The output section.
+    pub section: SectionId,
+    /// Its offset in there.
+    pub offset: u64,
+}
+
+/// The output sections that belong to a function.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct FunctionSections {
+    /// Its code.
+    pub text: Option<SectionId>,
+    /// Its info records.
+    pub info: Option<SectionId>,
+    /// Its shared memory.
+    pub shared: Option<SectionId>,
+    /// Its parameters.
+    pub parameters: Option<SectionId>,
+    /// The relocations that fill the texture slots behind its parameters.
+    pub texture_relocations: Option<SectionId>,
+    /// The constants that the compiler made for it.
+    pub constants: Option<SectionId>,
+}
+
+/// A section of the output.
+#[derive(Debug)]
+pub struct OutputSection<'data> {
+    /// Its name.
+    pub name: Name<'data>,
+    /// What it holds.
+    pub content: Content,
+    /// Its type in a relocatable file.
+    pub kind: SectionType,
+    /// Its flags.
+    pub flags: u64,
+    /// Its alignment, as far as its pieces ask for it.
+    pub align: u64,
+    /// The size of an entry, for tables.
+    pub entry_size: u64,
+    /// The size of its pieces.
+    pub size: u64,
+    /// The section it belongs to.
+    pub target: Option<SectionId>,
+    /// The sections with its relocations.
+    pub relocations: RelocationSections,
+    /// The pieces it is made of, in order.
+    pub pieces: Pieces,
+}
+
+/// The sections with the relocations of a section.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct RelocationSections {
+    /// Those without addends.
+    pub implicit: Option<SectionId>,
+    /// Those with addends.
+    pub explicit: Option<SectionId>,
+    /// Those that were applied, for `-preserve-relocs`.
+    pub resolved: Option<SectionId>,
+}
+
+/// What an output section holds.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Content {
+    /// Bytes of input sections.
+    Pieces,
+    /// Debug information: bytes of input sections with references to each other.
+    Debug,
+    /// Code of a function.
+    Text(FunctionId),
+    /// Variables that start as zero.
+    GlobalZero,
+    /// Shared variables of a kernel.
+    KernelShared(FunctionId),
+    /// Other shared variables.
+    ModuleShared,
+    /// The names of the sections.
+    SectionNames,
+    /// The names of the symbols.
+    SymbolNames,
+    /// The symbols.
+    Symbols,
+    /// Section numbers of symbols that have no room for them.
+    SymbolSectionNumbers,
+    /// The notes of the tools.
+    ToolNotes,
+    /// The note of the toolkit and the virtual architecture.
+    CudaNote,
+    /// Attributes of the module.
+    ModuleInfo,
+    /// Attributes of a function.
+    FunctionInfo(FunctionId),
+    /// What decides on which GPUs the code runs.
+    Compatibility,
+    /// Relocations that are left for the driver.
+    Relocations { explicit_addends: bool },
+    /// Relocations that were applied.
+    ResolvedRelocations,
+    /// Relocations that fill a kernel's texture slots.
+    TextureRelocations(FunctionId),
+    /// The call graph.
+    CallGraph,
+    /// Prototypes of functions.
+    Prototypes,
+    /// A description of a relocation, for the driver.
+    RelocationActions,
+    /// Nothing any more: its pieces went elsewhere, and its name with them.
+    Gone,
+}
+
+/// A piece of an output section.
+#[derive(Copy, Clone, Debug)]
+pub struct Piece {
+    /// The input section it is.
+    pub section: InputSectionId,
+    /// Its offset in the output section.
+    pub offset: u64,
+}
+
+/// The pieces of a section: nearly always none or one, so that one needs no allocation.
+#[derive(Clone, Debug, Default)]
+pub struct Pieces {
+    first: Option<Piece>,
+    others: Vec<Piece>,
+}
+
+impl Pieces {
+    /// A single piece, at the start.
+    pub fn one(section: InputSectionId) -> Self {
+        Pieces { first: Some(Piece { section, offset: 0 }), others: Vec::new() }
+    }
+
+    /// Appends a piece.
+    pub fn push(&mut self, piece: Piece) {
+        if self.first.is_none() { self.first = Some(piece) } else { self.others.push(piece) }
+    }
+
+    /// The pieces, in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Piece> + '_ {
+        self.first.iter().chain(&self.others).copied()
+    }
+}
+
+/// The name of an output section, in parts, because most are made from a function's name and are written out only once.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub struct Name<'data> {
+    /// `.rela` and the like, or nothing.
+    pub relocation: &'static str,
+    /// `.text.` and the like, or nothing.
+    pub prefix: &'static str,
+    /// The name of a function, or the whole name.
+    pub stem: &'data str,
+}
+
+impl<'data> Name<'data> {
+    /// A name that is not made of parts.
+    pub const fn plain(stem: &'data str) -> Self {
+        Name { relocation: "", prefix: "", stem }
+    }
+
+    /// A name made from a function's.
+    pub const fn of_function(prefix: &'static str, function: &'data str) -> Self {
+        Name { relocation: "", prefix, stem: function }
+    }
+
+    /// The name of a section with relocations of the section with this name.
+    pub const fn relocation(self, relocation: &'static str) -> Self {
+        Name { relocation, ..self }
+    }
+
+    /// The parts to write one after the other.
+    pub fn parts(&self) -> [&'data str; 3] {
+        [self.relocation, self.prefix, self.stem]
+    }
+
+    /// The length of the whole name.
+    pub fn len(&self) -> usize {
+        self.parts().iter().map(|part| part.len()).sum()
+    }
+}
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts().iter().try_for_each(|part| out.write_str(part))
+    }
+}

@@ -1,0 +1,441 @@
+//! The walk over the inputs that creates the output's sections and symbols.
+
+use super::constants;
+use super::plan::{
+    Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections,
+};
+use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::options::Options;
+use crate::phases::callgraph::CallGraph;
+use crate::phases::components::Components;
+use crate::phases::live::LiveSet;
+use crate::phases::load::{Inputs, Place, Role, is_shared};
+use crate::phases::resolve::{Fate, Part, Resolution, is_internal, is_shared_variable};
+use cubin::elf::{
+    SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
+};
+use cubin::section::SectionType;
+use cubin::symbol::Binding;
+use std::collections::HashMap;
+
+/// The facts that the walk reads.
+pub struct Facts<'facts, 'data> {
+    /// The inputs.
+    pub inputs: &'facts Inputs<'data>,
+    /// What names mean.
+    pub resolution: &'facts Resolution<'data>,
+    /// Who calls whom.
+    pub graph: &'facts CallGraph<'data>,
+    /// The cycles of the call graph.
+    pub components: &'facts Components,
+    /// What stays.
+    pub live: &'facts LiveSet,
+    /// What was asked for.
+    pub options: &'facts Options,
+}
+
+/// A definition of a shared variable that takes room.
+#[derive(Copy, Clone, Debug)]
+pub struct SharedVariable {
+    /// The variable.
+    pub symbol: SymbolId,
+    /// The size of this definition.
+    pub size: u64,
+    /// The alignment of this definition.
+    pub align: u64,
+    /// Whose it is.
+    pub owner: SharedPlacement,
+}
+
+/// Whose a shared variable is.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum SharedPlacement {
+    /// One kernel's.
+    Kernel(FunctionId),
+    /// Whoever uses it.
+    Module,
+}
+
+/// Makes the plan of the output, and lists the shared variables in the order in which they were met.
+pub fn merge<'data>(facts: &Facts<'_, 'data>) -> (Plan<'data>, Vec<SharedVariable>) {
+    let mut walk = Walk::new(facts);
+    for file in facts.inputs.files().ids() {
+        walk.functions(file);
+        walk.other_symbols(file);
+        walk.sections(file);
+    }
+    walk.finish();
+    (walk.plan, walk.shared)
+}
+
+pub(super) struct Walk<'facts, 'data> {
+    pub(super) facts: &'facts Facts<'facts, 'data>,
+    pub(super) plan: Plan<'data>,
+    /// Sections that inputs share by name.
+    by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    shared: Vec<SharedVariable>,
+    /// Per function: what is known of its compiler-made constants while copies come and go.
+    pub(super) constants: HashMap<FunctionId, constants::Slot>,
+}
+
+impl<'facts, 'data> Walk<'facts, 'data> {
+    fn new(facts: &'facts Facts<'facts, 'data>) -> Self {
+        let mut walk = Walk {
+            facts,
+            plan: Plan {
+                sections: IdVec::new(),
+                locals: Vec::new(),
+                globals: Vec::new(),
+                placement: IdVec::filled(None, facts.inputs.sections().len()),
+                functions: IdVec::filled(FunctionSections::default(), facts.resolution.functions().len()),
+                module_shared: None,
+                global_zero: None,
+                null_symbol_value: 0,
+            },
+            by_name: HashMap::default(),
+            shared: Vec::new(),
+            constants: HashMap::new(),
+        };
+        walk.create(Name::plain(".shstrtab"), Content::SectionNames, SectionType(SHT_STRTAB), 0, 1);
+        walk.create(Name::plain(".strtab"), Content::SymbolNames, SectionType(SHT_STRTAB), 0, 1);
+        walk.create(Name::plain(".symtab"), Content::Symbols, SectionType(SHT_SYMTAB), 0, 8);
+        walk.create(Name::plain(".symtab_shndx"), Content::SymbolSectionNumbers, SectionType(SHT_SYMTAB_SHNDX), 0, 4);
+        walk.create(Name::plain(".note.nv.tkinfo"), Content::ToolNotes, SectionType(SHT_NOTE), 0x0200_0000, 4);
+        let has_compat = facts.options.target.has_compat;
+        let flags = if has_compat { 0x0100_0000 | SHF_INFO_LINK } else { 0x0100_0000 };
+        walk.create(Name::plain(".note.nv.cuinfo"), Content::CudaNote, SectionType(SHT_NOTE), flags, 4);
+        walk.create(Name::plain(".nv.info"), Content::ModuleInfo, SectionType::INFO, 0, 4);
+        if has_compat {
+            walk.create(Name::plain(".nv.compat"), Content::Compatibility, SectionType::COMPAT, 0, 4);
+        }
+        walk
+    }
+
+    /// Creates a section and its symbol.
+    pub(super) fn create(&mut self, name: Name<'data>, content: Content, kind: SectionType, flags: u64, align: u64) -> SectionId {
+        let id = self.create_without_symbol(name, content, kind, flags, align);
+        self.plan.locals.push(Local::Section(id));
+        id
+    }
+
+    fn create_without_symbol(
+        &mut self,
+        name: Name<'data>,
+        content: Content,
+        kind: SectionType,
+        flags: u64,
+        align: u64,
+    ) -> SectionId {
+        let entry_size = match content {
+            Content::Symbols | Content::ResolvedRelocations | Content::Relocations { explicit_addends: true } => 24,
+            Content::Relocations { explicit_addends: false } | Content::TextureRelocations(_) => 16,
+            Content::CallGraph | Content::Prototypes | Content::RelocationActions => 8,
+            Content::SymbolSectionNumbers => 4,
+            _ => 0,
+        };
+        self.plan.sections.push(OutputSection {
+            name,
+            content,
+            kind,
+            flags,
+            align,
+            entry_size,
+            size: 0,
+            target: None,
+            relocations: RelocationSections::default(),
+            pieces: Pieces::default(),
+        })
+    }
+
+    pub(super) fn create_for(
+        &mut self,
+        target: SectionId,
+        name: Name<'data>,
+        content: Content,
+        kind: SectionType,
+        flags: u64,
+        align: u64,
+    ) -> SectionId {
+        let id = self.create(name, content, kind, flags, align);
+        self.plan.sections[id].target = Some(target);
+        id
+    }
+
+    /// First pass: functions.
+    fn functions(&mut self, file: FileId) {
+        let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
+        for symbol in inputs.files()[file].symbols.iter() {
+            let row = &inputs.symbols()[symbol];
+            let Some(function) = (if row.is_function() { resolution.function(symbol) } else { None }) else { continue };
+            if !self.facts.live.contains(function) {
+                continue;
+            }
+            self.list(symbol);
+            if let (Place::Section(code), Fate::Taken | Fate::Replaced) = (row.place, resolution.fate(symbol)) {
+                self.code(function, code);
+            }
+        }
+    }
+
+    /// Adds a symbol to the symbol table when this is its first mention.
+    fn list(&mut self, mention: InputSymbolId) {
+        let resolution = self.facts.resolution;
+        let Some(id) = resolution.meaning(mention) else { return };
+        let symbol = &resolution.symbols()[id];
+        let options = self.facts.options;
+        let dropped = options.executable()
+            && ((is_internal(symbol) && !options.preserve_relocations)
+                || (is_shared_variable(symbol) && !options.shows_shared_variables()));
+        if symbol.first.symbol == mention && !dropped {
+            match symbol.part {
+                Part::Local => self.plan.locals.push(Local::Symbol(id)),
+                Part::Global => self.plan.globals.push(id),
+            }
+        }
+    }
+
+    /// A copy of a function that counts at least for now: its sections are made for the first one, its code is the last one's.
+    fn code(&mut self, function: FunctionId, code: InputSectionId) {
+        let section = &self.facts.inputs.sections()[code];
+        let functions = self.facts.resolution.functions();
+        if let Some(original) = functions[function].alias_of {
+            self.plan.functions[function].text = self.plan.functions[original].text;
+            return;
+        }
+        let name = self.facts.resolution.name(function);
+        let text = match self.plan.functions[function].text {
+            Some(text) => text,
+            None => {
+                let flags = SHF_ALLOC | SHF_EXECINSTR;
+                let kind = SectionType(SHT_PROGBITS);
+                let text = self.create(Name::of_function(".text.", name), Content::Text(function), kind, flags, section.align);
+                self.plan.functions[function].text = Some(text);
+                if functions[function].kernel {
+                    self.info_section(function, text);
+                    let name = Name::of_function(".nv.shared.", name);
+                    let flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK;
+                    let shared = self.create_for(text, name, Content::KernelShared(function), SectionType::SHARED, flags, 1);
+                    self.plan.functions[function].shared = Some(shared);
+                }
+                text
+            }
+        };
+        constants::code_arrived(self, function);
+        let output = &mut self.plan.sections[text];
+        output.pieces = Pieces::one(code);
+        output.size = section.size;
+        self.plan.placement[code] = Some(Placement { section: text, offset: 0 });
+    }
+
+    fn info_section(&mut self, function: FunctionId, text: SectionId) {
+        let name = Name::of_function(".nv.info.", self.facts.resolution.name(function));
+        let id = self.create_for(text, name, Content::FunctionInfo(function), SectionType::INFO, SHF_INFO_LINK, 4);
+        self.plan.functions[function].info = Some(id);
+    }
+
+    /// Second pass: variables and whatever else has a name.
+    fn other_symbols(&mut self, file: FileId) {
+        let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
+        for symbol in inputs.files()[file].symbols.iter() {
+            let row = &inputs.symbols()[symbol];
+            let Some(id) = (if row.is_function() { None } else { resolution.meaning(symbol) }) else { continue };
+            let fate = resolution.fate(symbol);
+            match row.place {
+                Place::Section(section) if fate != Fate::Lost => {
+                    if self.plan.placement[section].is_none() {
+                        self.place(section);
+                    }
+                    if is_shared(row.other) {
+                        self.shared_variable(id, symbol, section);
+                    }
+                }
+                Place::Undefined if is_shared(row.other) && row.size == 0 && self.plan.module_shared.is_none() => {
+                    let flags = SHF_WRITE | SHF_ALLOC;
+                    let name = Name::plain(".nv_debug.shared");
+                    self.plan.module_shared =
+                        Some(self.create(name, Content::ModuleShared, SectionType::SHARED, flags, 1));
+                }
+                _ => {}
+            }
+            self.list(symbol);
+        }
+    }
+
+    fn shared_variable(&mut self, symbol: SymbolId, mention: InputSymbolId, section: InputSectionId) {
+        let row = &self.facts.inputs.symbols()[mention];
+        let kernel = self.facts.inputs.sections()[section].target.and_then(|code| self.function_of(code));
+        self.shared.push(SharedVariable {
+            symbol,
+            size: row.size,
+            align: row.value.max(1),
+            owner: kernel.map_or(SharedPlacement::Module, SharedPlacement::Kernel),
+        });
+    }
+
+    /// The function that a section of code belongs to, whatever became of this copy.
+    pub(super) fn function_of(&self, code: InputSectionId) -> Option<FunctionId> {
+        self.facts.resolution.function(self.facts.inputs.sections()[code].owner?)
+    }
+
+    /// Finds a place for a section that holds variables, constants or debug information.
+    fn place(&mut self, id: InputSectionId) {
+        let section = &self.facts.inputs.sections()[id];
+        match section.role {
+            Role::ModuleConstants(_) | Role::GlobalData => self.append_by_name(id, Content::Pieces),
+            Role::GlobalZero => {
+                self.append_by_name(id, Content::GlobalZero);
+                self.plan.global_zero = self.plan.placement[id].map(|place| place.section);
+            }
+            Role::Debug => {
+                // The text of a PTX file is named by its hash: the same name is the same text.
+                let is_source_text = section.name.starts_with(".nv_debug_ptx_txt");
+                let known = self.by_name.get(section.name).is_some_and(|&known| self.plan.sections[known].size > 0);
+                if !(is_source_text && known) {
+                    self.append_by_name(id, Content::Debug);
+                }
+            }
+            Role::ModuleShared => {
+                self.append_by_name(id, Content::ModuleShared);
+                self.plan.module_shared = self.plan.placement[id].map(|place| place.section);
+            }
+            Role::KernelShared => {
+                let kernel = section.target.and_then(|code| self.function_of(code));
+                let shared = kernel.and_then(|kernel| self.plan.functions[kernel].shared);
+                self.plan.placement[id] = shared.map(|section| Placement { section, offset: 0 });
+            }
+            Role::FunctionConstants(0) => self.parameters(id),
+            Role::FunctionConstants(_) => constants::place(self, id),
+            _ => {}
+        }
+    }
+
+    /// Appends a section to the output section of the same name.
+    fn append_by_name(&mut self, id: InputSectionId, content: Content) {
+        let section = &self.facts.inputs.sections()[id];
+        let known = match content {
+            Content::ModuleShared => self.plan.module_shared,
+            _ => self.by_name.get(section.name).copied(),
+        };
+        let output = known.unwrap_or_else(|| {
+            let output = self.create(Name::plain(section.name), content, section.kind, section.flags, section.align);
+            self.by_name.insert(section.name, output);
+            output
+        });
+        self.append(output, id);
+    }
+
+    pub(super) fn append(&mut self, output: SectionId, id: InputSectionId) {
+        let section = &self.facts.inputs.sections()[id];
+        let row = &mut self.plan.sections[output];
+        row.align = row.align.max(section.align);
+        let offset = row.size.next_multiple_of(section.align);
+        row.size = offset + section.size;
+        row.pieces.push(Piece { section: id, offset });
+        self.plan.placement[id] = Some(Placement { section: output, offset });
+    }
+
+    /// The parameters of a kernel. Behind them the linker adds slots for textures, so relocations come with them.
+    fn parameters(&mut self, id: InputSectionId) {
+        let section = &self.facts.inputs.sections()[id];
+        let Some(function) = section.target.and_then(|code| self.function_of(code)) else { return };
+        let Some(text) = self.plan.functions[function].text else { return };
+        let name = Name::of_function(".nv.constant0.", self.facts.resolution.name(function));
+        match self.plan.functions[function].parameters {
+            None => {
+                let flags = section.flags;
+                let output = self.create_without_symbol(name, Content::Pieces, section.kind, flags, section.align);
+                self.plan.sections[output].target = Some(text);
+                if self.facts.options.executable() {
+                    let (kind, content) = (SectionType(SHT_REL), Content::TextureRelocations(function));
+                    let relocations = self.create_for(output, name.relocation(".rel"), content, kind, 0, 8);
+                    self.plan.functions[function].texture_relocations = Some(relocations);
+                }
+                self.plan.locals.push(Local::Section(output));
+                self.plan.functions[function].parameters = Some(output);
+                self.append(output, id);
+            }
+            // While the kernel is weak every copy has the same parameters. Once it is strong, the reference linker appends.
+            Some(output) if self.is_strong_by(function, id) => self.append(output, id),
+            Some(output) => self.plan.placement[id] = Some(Placement { section: output, offset: 0 }),
+        }
+    }
+
+    /// Whether a function had a strong definition when the object that holds `section` had been read.
+    fn is_strong_by(&self, function: FunctionId, section: InputSectionId) -> bool {
+        let resolution = self.facts.resolution;
+        let symbol = &resolution.symbols()[resolution.functions()[function].symbol];
+        symbol.binding != Binding::WEAK
+            && symbol.definition.is_some_and(|definition| self.facts.inputs.files()[definition.file].sections.first() <= section)
+    }
+
+    /// Third pass: sections.
+    fn sections(&mut self, file: FileId) {
+        let inputs = self.facts.inputs;
+        let sections = || inputs.files()[file].sections.iter();
+        for id in sections() {
+            let role = inputs.sections()[id].role;
+            let merges = matches!(
+                role,
+                Role::Debug | Role::GlobalData | Role::ModuleConstants(_) | Role::FunctionConstants(_)
+            );
+            if merges && self.plan.placement[id].is_none() {
+                self.place(id);
+            }
+        }
+        for id in sections() {
+            let section = &inputs.sections()[id];
+            let (Role::FunctionInfo, Some(code)) = (section.role, section.target) else { continue };
+            let (Some(place), Some(function)) = (self.plan.placement[code], self.function_of(code)) else { continue };
+            if self.plan.functions[function].info.is_none() {
+                self.info_section(function, place.section);
+            }
+        }
+        for id in sections() {
+            let section = &inputs.sections()[id];
+            let (Role::Relocations { explicit_addends }, Some(target)) = (section.role, section.target) else { continue };
+            let (Some(place), true) = (self.plan.placement[target], section.size > 0) else { continue };
+            let explicit_addends = explicit_addends || self.facts.options.force_explicit_addends;
+            self.relocation_section(place.section, explicit_addends);
+            if section.later_entry_without_addend {
+                self.relocation_section(place.section, false);
+            }
+        }
+    }
+
+    /// Makes the section with the relocations of a section, if it is not there.
+    fn relocation_section(&mut self, target: SectionId, explicit_addends: bool) {
+        let (prefix, kind) = if explicit_addends { (".rela", SHT_RELA) } else { (".rel", SHT_REL) };
+        let name = self.plan.sections[target].name;
+        let known = self.plan.sections[target].relocations;
+        if (if explicit_addends { known.explicit } else { known.implicit }).is_none() {
+            let content = Content::Relocations { explicit_addends };
+            let id = self.create_for(target, name.relocation(prefix), content, SectionType(kind), SHF_INFO_LINK, 8);
+            let known = &mut self.plan.sections[target].relocations;
+            *(if explicit_addends { &mut known.explicit } else { &mut known.implicit }) = Some(id);
+        }
+        if self.facts.options.preserve_relocations && known.resolved.is_none() {
+            let name = name.relocation(".nv.resolvedrela");
+            let kind = SectionType::RESOLVED_RELA;
+            let id = self.create_for(target, name, Content::ResolvedRelocations, kind, SHF_INFO_LINK, 8);
+            self.plan.sections[target].relocations.resolved = Some(id);
+        }
+    }
+
+    /// What is made when all inputs are read.
+    fn finish(&mut self) {
+        let executable = self.facts.options.executable();
+        if self.plan.global_zero.is_none() && executable && self.facts.resolution.commons().next().is_some() {
+            let flags = SHF_WRITE | SHF_ALLOC;
+            let name = Name::plain(".nv.global");
+            self.plan.global_zero = Some(self.create(name, Content::GlobalZero, SectionType::GLOBAL, flags, 1));
+        }
+        self.create(Name::plain(".nv.callgraph"), Content::CallGraph, SectionType::CALLGRAPH, 0, 4);
+        self.create(Name::plain(".nv.prototype"), Content::Prototypes, SectionType::PROTOTYPE, 0, 4);
+        if executable {
+            constants::gather(self);
+            let (content, kind) = (Content::RelocationActions, SectionType::RELOCATION_ACTION);
+            self.create(Name::plain(".nv.rel.action"), content, kind, 0, 8);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The phases of a link, one file each. [`link`](crate::link) says in which order they run and why.
+
+pub mod attributes;
+pub mod callgraph;
+pub mod components;
+pub mod finalize;
+pub mod info;
+pub mod layout;
+pub mod listing;
+pub mod live;
+pub mod load;
+pub mod merge;
+pub mod number;
+pub mod propagate;
+pub mod reach;
+pub mod references;
+pub mod relocate;
+pub mod resolve;
+pub mod undefined;

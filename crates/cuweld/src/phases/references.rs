@@ -1,0 +1,61 @@
+//! References: which shared variables and textures the code of each function uses.
+//!
+//! Shared memory and texture slots are laid out by kernel, according to what the functions it reaches refer to; the only
+//! record of that is in the relocations of their code.
+
+use super::load::{Inputs, Role};
+use super::resolve::{Resolution, is_shared_variable, is_texture};
+use crate::id::{FunctionId, IdVec, Lists, SymbolId};
+use rayon::prelude::*;
+
+/// The shared variables, textures, samplers and surfaces that each function's code refers to.
+#[derive(Debug)]
+pub struct References {
+    uses: Lists<FunctionId, SymbolId>,
+    referenced: IdVec<SymbolId, bool>,
+}
+
+impl References {
+    /// What a function's own code refers to, in the order of its relocations; a symbol stands once per relocation.
+    pub fn of(&self, function: FunctionId) -> &[SymbolId] {
+        &self.uses[function]
+    }
+
+    /// Whether any code, dead code included, refers to a symbol.
+    pub fn any(&self, symbol: SymbolId) -> bool {
+        self.referenced[symbol]
+    }
+}
+
+/// Scans the relocations of all code that counts.
+pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>) -> References {
+    let symbols = resolution.symbols();
+    let is_laid_out_by_kernel: IdVec<SymbolId, bool> =
+        IdVec::from(symbols.iter().map(|symbol| is_shared_variable(symbol) || is_texture(symbol)).collect::<Vec<_>>());
+    let functions = resolution.functions();
+    let mut uses = Vec::new();
+    if is_laid_out_by_kernel.iter().any(|&yes| yes) {
+        let ids: Vec<FunctionId> = functions.ids().filter(|&id| functions[id].alias_of.is_none()).collect();
+        uses = ids
+            .par_iter()
+            .flat_map_iter(|&function| {
+                let code = resolution.code(inputs, function);
+                let sections = code.into_iter().flat_map(|(file, code)| {
+                    inputs.attached(code).map(move |section| (file, section)).filter(|&(_, section)| {
+                        matches!(inputs.sections()[section].role, Role::Relocations { .. })
+                    })
+                });
+                let symbols = sections.flat_map(|(file, section)| inputs.relocations(file, section));
+                symbols
+                    .filter_map(|entry| resolution.meaning(entry.symbol?))
+                    .filter(|&symbol| is_laid_out_by_kernel[symbol])
+                    .map(move |symbol| (function, symbol))
+            })
+            .collect();
+    }
+    let mut referenced = IdVec::filled(false, symbols.len());
+    for &(_, symbol) in &uses {
+        referenced[symbol] = true;
+    }
+    References { uses: Lists::gather(functions.len(), &uses), referenced }
+}

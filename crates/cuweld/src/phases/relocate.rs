@@ -1,0 +1,296 @@
+//! Relocate: apply what the linker owns, keep what the driver owns.
+//!
+//! Addresses in shared memory, offsets in constant banks, texture slots, and references between debug sections are settled now.
+//! Addresses of functions and global variables depend on where the driver loads them, so those relocations stay in the file.
+//! Relocations against the tables of unified functions become plain ones, because there is no such table.
+//!
+//! The reference linker keeps relocations in lists with the newest in front, and writes them in that order.
+
+use super::layout::Layout;
+use super::live::LiveSet;
+use super::load::{InputRelocation, Inputs, Place, Role};
+use super::merge::{Content, OutputSection, Plan};
+use super::resolve::{Fate, Resolution, Symbol, is_shared_variable, is_texture};
+use crate::id::{FileId, Id, IdVec, InputSymbolId, SectionId, SymbolId};
+use crate::options::Options;
+use cubin::relocation::RelocationType;
+use cubin::symbol::SymbolKind;
+use rayon::prelude::*;
+
+/// What is left of the relocations, and what has to be written into the sections.
+#[derive(Debug)]
+pub struct Relocations {
+    of: IdVec<SectionId, Outcome>,
+}
+
+/// What became of the relocations of one section.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Those that stay, in file order.
+    pub kept: Vec<Kept>,
+    /// Those that were applied, in file order, where that is recorded.
+    pub resolved: Vec<Kept>,
+    /// What to write.
+    pub patches: Vec<Patch>,
+}
+
+/// A relocation of the output.
+#[derive(Copy, Clone, Debug)]
+pub struct Kept {
+    /// Where in the section.
+    pub offset: u64,
+    /// What to do there.
+    pub kind: RelocationType,
+    /// Whose address.
+    pub referent: Referent,
+    /// What to add to it.
+    pub addend: i64,
+    /// Whether the entry has room for the addend.
+    pub explicit_addend: bool,
+}
+
+/// What a relocation refers to.
+#[derive(Copy, Clone, Debug)]
+pub enum Referent {
+    /// A symbol.
+    Symbol(SymbolId),
+    /// A section.
+    Section(SectionId),
+}
+
+/// A value to write into a section.
+#[derive(Copy, Clone, Debug)]
+pub struct Patch {
+    /// Where.
+    pub offset: u64,
+    /// The relocation whose field is written.
+    pub kind: RelocationType,
+    /// The value.
+    pub value: u64,
+    /// The constant bank, for fields that hold one.
+    pub bank: Option<u8>,
+    /// Whether the value is added to what is there.
+    pub add: bool,
+}
+
+impl Relocations {
+    /// What became of the relocations of a section.
+    pub fn of(&self, section: SectionId) -> &Outcome {
+        &self.of[section]
+    }
+}
+
+/// How relocation types are treated that are neither kept as they are nor applied by their field alone.
+mod kinds {
+    use cubin::relocation::RelocationType;
+
+    /// Hints about instructions that the linker may change; it never does.
+    pub const YIELD_OPCODE: RelocationType = RelocationType(68);
+    pub const YIELD_PREDICATE: RelocationType = RelocationType(69);
+    /// A field that becomes zero when the symbol's code is removed.
+    pub const UNUSED_CLEAR: RelocationType = RelocationType(73);
+    /// The offset in the table of unified functions.
+    pub const UNIFIED_OFFSET: RelocationType = RelocationType(114);
+
+    /// What a relocation against the tables of unified functions becomes when there are none.
+    pub fn without_unified_tables(kind: RelocationType) -> RelocationType {
+        RelocationType(match kind.0 {
+            102 => 2,
+            103 => 1,
+            byte @ 104..=111 => byte - 104 + 76,
+            112 => 56,
+            113 => 57,
+            other => other,
+        })
+    }
+
+    /// Whether a relocation fills a field that selects a constant: its offset, and in some its bank.
+    pub fn selects_constant(kind: RelocationType) -> bool {
+        matches!(kind.0, 59 | 60 | 64 | 65 | 66 | 115)
+    }
+
+    /// Whether a relocation fills a field that selects a texture slot.
+    pub fn selects_texture(kind: RelocationType) -> bool {
+        matches!(kind.0, 65 | 66 | 115)
+    }
+}
+
+/// The facts that relocation reads.
+pub struct Facts<'facts, 'data> {
+    /// The inputs.
+    pub inputs: &'facts Inputs<'data>,
+    /// What names mean.
+    pub resolution: &'facts Resolution<'data>,
+    /// What stays.
+    pub live: &'facts LiveSet,
+    /// The sections.
+    pub plan: &'facts Plan<'data>,
+    /// Addresses.
+    pub layout: &'facts Layout,
+    /// What was asked for.
+    pub options: &'facts Options,
+}
+
+/// Decides about every relocation.
+pub fn relocate(facts: &Facts<'_, '_>) -> Relocations {
+    let sections = facts.plan.sections();
+    let of = sections
+        .as_slice()
+        .par_iter()
+        .enumerate()
+        .with_min_len(64)
+        .map(|(index, section)| match section.content {
+            Content::Gone => Outcome::default(),
+            _ => facts.section(SectionId::from_index(index), section),
+        })
+        .collect::<Vec<_>>();
+    Relocations { of: IdVec::from(of) }
+}
+
+/// What to do with one relocation.
+enum Decision {
+    Drop,
+    Keep(Kept),
+    Apply(Patch, Kept),
+    ApplyUnrecorded(Patch),
+}
+
+impl Facts<'_, '_> {
+    fn section(&self, id: SectionId, section: &OutputSection<'_>) -> Outcome {
+        let mut outcome = Outcome::default();
+        let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
+        if !has_relocations {
+            return outcome;
+        }
+        for piece in section.pieces.iter().rev() {
+            let file = self.file_of(piece.section);
+            let lists: Vec<_> = self.inputs.attached(piece.section).collect();
+            for list in lists.into_iter().rev() {
+                let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
+                let explicit_addends = explicit_addends || self.options.force_explicit_addends;
+                for entry in self.inputs.relocations(file, list).rev() {
+                    let entry = InputRelocation { offset: entry.offset + piece.offset, ..entry };
+                    match self.decide(section, file, entry, explicit_addends) {
+                        Decision::Drop => {}
+                        Decision::Keep(kept) => outcome.kept.push(kept),
+                        Decision::ApplyUnrecorded(patch) => outcome.patches.push(patch),
+                        Decision::Apply(patch, kept) => {
+                            outcome.patches.push(patch);
+                            if self.options.preserve_relocations {
+                                outcome.resolved.push(kept);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let _ = id;
+        outcome
+    }
+
+    /// The object that a section comes from.
+    fn file_of(&self, section: crate::id::InputSectionId) -> FileId {
+        self.inputs.file_of_section(section)
+    }
+
+    fn decide(&self, section: &OutputSection<'_>, file: FileId, entry: InputRelocation, explicit_addend: bool) -> Decision {
+        let Some(mention) = entry.symbol else { return Decision::Drop };
+        if matches!(entry.kind, kinds::YIELD_OPCODE | kinds::YIELD_PREDICATE) {
+            return Decision::Drop;
+        }
+        let is_debug = section.content == Content::Debug;
+        let keep = |referent: Referent, addend: i64| Kept {
+            offset: entry.offset,
+            kind: kinds::without_unified_tables(entry.kind),
+            referent,
+            addend,
+            explicit_addend,
+        };
+        let patch = |value: u64| Patch { offset: entry.offset, kind: entry.kind, value, bank: None, add: false };
+
+        let row = &self.inputs.symbols()[mention];
+        if row.kind == SymbolKind::SECTION {
+            let Place::Section(target) = row.place else { return Decision::Drop };
+            let Some(place) = self.plan.placement(target) else { return Decision::Drop };
+            let addend = entry.addend.wrapping_add_unsigned(place.offset);
+            let kept = keep(Referent::Section(place.section), addend);
+            return if is_debug { Decision::Apply(patch(addend as u64), kept) } else { Decision::Keep(kept) };
+        }
+        if is_debug && self.speaks_of_another_copy(mention, file, explicit_addend) {
+            return Decision::Drop;
+        }
+        let Some(id) = self.resolution.meaning(mention) else { return Decision::Drop };
+        let symbol = &self.resolution.symbols()[id];
+        if self.is_removed(symbol) {
+            return if entry.kind == kinds::UNUSED_CLEAR { Decision::ApplyUnrecorded(patch(0)) } else { Decision::Drop };
+        }
+        if (is_debug && entry.kind == kinds::UNUSED_CLEAR) || entry.kind == kinds::UNIFIED_OFFSET {
+            return Decision::Drop;
+        }
+        let kept = keep(Referent::Symbol(self.aliased(id)), entry.addend);
+        if is_shared_variable(symbol) {
+            let address = self.shared_address(section, id);
+            let value = address.wrapping_add_signed(entry.addend);
+            let patch = Patch { add: !is_debug, ..patch(value) };
+            let is_dynamic = symbol.definition.is_none();
+            return if is_dynamic { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
+        }
+        if is_texture(symbol)
+            && kinds::selects_texture(entry.kind)
+            && let Some(slot) = self.layout.textures().offset(id)
+        {
+            return Decision::ApplyUnrecorded(patch(slot.wrapping_add_signed(entry.addend)));
+        }
+        if kinds::selects_constant(entry.kind)
+            && let Some((value, bank, gone)) = self.constant(symbol)
+        {
+            let patch = Patch { bank: Some(bank), ..patch(value.wrapping_add_signed(entry.addend)) };
+            return if gone { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
+        }
+        Decision::Keep(kept)
+    }
+
+    /// Whether debug information names a function but means a copy of it that is not in the output.
+    fn speaks_of_another_copy(&self, mention: InputSymbolId, file: FileId, explicit_addend: bool) -> bool {
+        if self.resolution.fate(mention) == Fate::Lost && self.inputs.symbols()[mention].is_function() {
+            return true;
+        }
+        let function = self.resolution.function(mention);
+        explicit_addend && function.is_some_and(|function| self.resolution.debug_reference_was_dropped(function, file))
+    }
+
+    fn is_removed(&self, symbol: &Symbol<'_>) -> bool {
+        symbol.function.is_some_and(|function| !self.live.contains(function))
+    }
+
+    /// Relocations against an alias name the function itself.
+    fn aliased(&self, id: SymbolId) -> SymbolId {
+        let functions = self.resolution.functions();
+        let original = self.resolution.symbols()[id].function.and_then(|function| functions[function].alias_of);
+        original.map_or(id, |original| functions[original].symbol)
+    }
+
+    fn shared_address(&self, section: &OutputSection<'_>, id: SymbolId) -> u64 {
+        let shared = self.layout.shared();
+        if self.resolution.symbols()[id].definition.is_some() {
+            return shared.address(id).map_or(u64::MAX, |address| address.offset);
+        }
+        let of_code = match section.content {
+            Content::Text(function) => shared.dynamic(function),
+            _ => None,
+        };
+        // Code that no kernel reaches has no array of unknown size; a debugger is shown some place all the same.
+        let shown = shared.largest_dynamic().filter(|_| self.options.debug || self.options.preserve_relocations);
+        of_code.or(shown).unwrap_or(u64::MAX)
+    }
+
+    /// A symbol's offset in its constant bank, the bank, and whether its section went elsewhere.
+    fn constant(&self, symbol: &Symbol<'_>) -> Option<(u64, u8, bool)> {
+        let row = &self.inputs.symbols()[symbol.definition?.symbol];
+        let Place::Section(section) = row.place else { return None };
+        let bank = self.inputs.sections()[section].kind.constant_bank()?;
+        let place = self.plan.placement(section)?;
+        let gone = self.plan.sections()[place.section].content == Content::Gone;
+        Some((place.offset + row.value, bank as u8, gone))
+    }
+}

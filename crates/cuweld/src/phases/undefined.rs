@@ -1,0 +1,83 @@
+//! Undefined: names that live code needs and nobody defines.
+//!
+//! Some functions are defined by the driver when it loads the program. The reference linker has a fixed list of them.
+
+use super::live::LiveSet;
+use super::load::Inputs;
+use super::resolve::{Resolution, Symbol, is_shared_variable, is_texture};
+use crate::diagnostics::{Failure, Message, Report};
+use crate::options::Options;
+
+/// Functions that the driver defines.
+const DRIVER_FUNCTIONS: [&str; 18] = [
+    "__assertfail",
+    "__profile",
+    "cnpDeviceGetAttribute",
+    "cnpEventDestroy",
+    "cnpEventRecord",
+    "cnpGetDevice",
+    "cnpGetLastError",
+    "cnpGetParameterBuffer",
+    "cnpGetParameterBufferV2",
+    "cnpLaunchDevice",
+    "cnpLaunchDeviceV2",
+    "cnpStreamDestroy",
+    "cnpStreamWaitEvent",
+    "cudaGraphLaunch",
+    "free",
+    "malloc",
+    "vfprintf",
+    "vprintf",
+];
+
+/// Every function whose name starts like this is the driver's too.
+const DRIVER_PREFIX: &str = "__cuda_syscall";
+
+/// Whether the driver defines a function of this name.
+pub fn is_driver_function(name: &str) -> bool {
+    name.starts_with(DRIVER_PREFIX) || DRIVER_FUNCTIONS.binary_search(&name).is_ok()
+}
+
+/// Reports every name that is missing, and ends the link if there is one.
+pub fn check(
+    inputs: &Inputs<'_>,
+    resolution: &Resolution<'_>,
+    live: &LiveSet,
+    options: &Options,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    if !options.executable() {
+        return Ok(());
+    }
+    for symbol in resolution.symbols().iter() {
+        let is_missing = match symbol.function {
+            Some(function) => live.contains(function) && !is_driver_function(symbol.name),
+            None => is_missing_variable(symbol) && !options.allow_undefined_globals,
+        };
+        if is_missing && symbol.definition.is_none() && symbol.common_align.is_none() {
+            report.say(Message::UndefinedReference {
+                name: symbol.name.into(),
+                file: inputs.files()[symbol.first.file].name.into(),
+            });
+        }
+    }
+    report.checkpoint()
+}
+
+/// Whether a variable must be defined by some input: not what the driver places, and not arrays of unknown size.
+fn is_missing_variable(symbol: &Symbol<'_>) -> bool {
+    let is_dynamic = is_shared_variable(symbol) && symbol.size == 0;
+    let is_drivers = symbol.name.starts_with("__U") || symbol.name.starts_with(".nv.");
+    !is_texture(symbol) && !is_dynamic && !is_drivers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted() {
+        assert!(DRIVER_FUNCTIONS.is_sorted());
+        assert!(is_driver_function("vprintf") && is_driver_function("__cuda_syscall_x") && !is_driver_function("printf"));
+    }
+}

@@ -1,0 +1,60 @@
+//! How long each phase took, as a trace that Chrome and Perfetto show.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+/// The spans of a run.
+#[derive(Debug)]
+pub struct Trace {
+    start: Instant,
+    spans: Vec<Span>,
+}
+
+/// One span.
+#[derive(Copy, Clone, Debug)]
+pub struct Span {
+    /// What took this long.
+    pub name: &'static str,
+    /// When it began, counted from the start of the trace.
+    pub begin: Duration,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Trace { start: Instant::now(), spans: Vec::new() }
+    }
+}
+
+impl Trace {
+    /// Runs a phase and records how long it took.
+    pub fn phase<T>(&mut self, name: &'static str, run: impl FnOnce() -> T) -> T {
+        let begin = self.start.elapsed();
+        let result = run();
+        self.spans.push(Span { name, begin, duration: self.start.elapsed() - begin });
+        result
+    }
+
+    /// The spans, in the order in which they ended.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// The trace in Chrome's JSON format.
+    pub fn to_json(&self) -> String {
+        let mut json = String::from("{\"traceEvents\":[");
+        for (index, span) in self.spans.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "," };
+            _ = write!(
+                json,
+                "{separator}\n{{\"name\":\"{}\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":{:.3},\"dur\":{:.3}}}",
+                span.name,
+                span.begin.as_secs_f64() * 1e6,
+                span.duration.as_secs_f64() * 1e6
+            );
+        }
+        json.push_str("\n]}\n");
+        json
+    }
+}
