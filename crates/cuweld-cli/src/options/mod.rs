@@ -21,6 +21,8 @@ mod number;
 mod problem;
 mod scan;
 pub mod table;
+#[cfg(test)]
+mod tests;
 mod text;
 mod typed;
 mod words;
@@ -57,12 +59,19 @@ pub fn parse(
     arguments: impl Iterator<Item = OsString>,
     read_file: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>,
 ) -> Result<Invocation, UsageError> {
-    let scan::Scanned { typed, mut warnings, mistake } = scan::scan(arguments, read_file);
+    let scan::Scanned {
+        typed,
+        mut warnings,
+        mistake,
+    } = scan::scan(arguments, read_file);
     let error = |problems| UsageError {
         problems,
         diagnostics: meaning::diagnostics(&typed),
         tool_name: typed.text(Id::ToolName).map(text::shown),
-        reported_arch: typed.text(Id::Arch).filter(|_| typed.has(Id::ReportArch)).map(text::shown),
+        reported_arch: typed
+            .text(Id::Arch)
+            .filter(|_| typed.has(Id::ReportArch))
+            .map(text::shown),
     };
     if let Some(mistake) = mistake {
         warnings.push(mistake);
@@ -82,16 +91,28 @@ pub fn parse(
         return Ok(Invocation::Generate(kind));
     }
     let wants_script = typed.has(Id::GenHostLinkerScript);
-    warnings.extend(if wants_script { check::host_linker_script(&typed) } else { check::link(&typed) });
-    if warnings.iter().any(|problem| problem.severity() == Severity::Fatal) {
+    warnings.extend(if wants_script {
+        check::host_linker_script(&typed)
+    } else {
+        check::link(&typed)
+    });
+    if warnings
+        .iter()
+        .any(|problem| problem.severity() == Severity::Fatal)
+    {
         return Err(error(warnings));
     }
     if let Some(script) = meaning::host_linker_script(&typed, warnings.clone()) {
         return Ok(Invocation::HostLinkerScript(Box::new(script)));
     }
-    match check::architecture(&typed) {
-        Some((name, architecture)) => Ok(Invocation::Link(Box::new(meaning::link(&typed, name, architecture, warnings)))),
+    let Some((name, architecture)) = check::architecture(&typed) else {
         // The checks let no such command line pass.
-        None => Err(error(vec![UsageProblem { problem: Problem::NoArchitecture {}, found: Found::Afterwards }])),
-    }
+        return Err(error(warnings));
+    };
+    Ok(Invocation::Link(Box::new(meaning::link(
+        &typed,
+        name,
+        architecture,
+        warnings,
+    ))))
 }

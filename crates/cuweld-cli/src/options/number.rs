@@ -38,7 +38,9 @@ pub(super) fn size(text: &[u8]) -> Result<u64, NotANumber> {
         [rest @ .., b'G' | b'g'] => (rest, 30),
         rest => (rest, 0),
     };
-    unsigned(digits, 10)?.checked_mul(1 << shift).ok_or(NotANumber::OutOfRange)
+    unsigned(digits, 10)?
+        .checked_mul(1 << shift)
+        .ok_or(NotANumber::OutOfRange)
 }
 
 fn unsigned(digits: &[u8], base: u32) -> Result<u64, NotANumber> {
@@ -47,8 +49,14 @@ fn unsigned(digits: &[u8], base: u32) -> Result<u64, NotANumber> {
     }
     let mut value = Some(0u64);
     for &digit in digits {
-        let digit = char::from(digit).to_digit(base).ok_or(NotANumber::Malformed)?;
-        value = value.and_then(|value| value.checked_mul(u64::from(base))?.checked_add(u64::from(digit)));
+        let digit = char::from(digit)
+            .to_digit(base)
+            .ok_or(NotANumber::Malformed)?;
+        value = value.and_then(|value| {
+            value
+                .checked_mul(u64::from(base))?
+                .checked_add(u64::from(digit))
+        });
     }
     value.ok_or(NotANumber::OutOfRange)
 }
@@ -59,6 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[rustfmt::skip] // rows of a table
     fn numbers_are_those_of_strtol() {
         for (text, expected) in [
             ("", Ok(0)), ("0", Ok(0)), ("64", Ok(64)), ("0x40", Ok(64)), ("0X1F", Ok(31)), ("010", Ok(8)), (" 64", Ok(64)),
@@ -74,6 +83,7 @@ mod tests {
     }
 
     #[test]
+    #[rustfmt::skip] // rows of a table
     fn sizes_may_have_a_unit() {
         for (text, expected) in [
             ("0", Ok(0)), ("4096", Ok(4096)), ("4k", Ok(4096)), ("2M", Ok(2 << 20)), ("3G", Ok(3 << 30)),

@@ -34,7 +34,12 @@ pub(super) fn list(text: &[u8]) -> Result<Vec<Vec<u8>>, Stray> {
         return Err(Stray::Quote);
     }
     items.push(item);
-    Ok(items.iter().map(|item| trimmed(item)).filter(|item| !item.is_empty()).map(<[u8]>::to_vec).collect())
+    Ok(items
+        .iter()
+        .map(|item| trimmed(item))
+        .filter(|item| !item.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect())
 }
 
 /// The words of an options file. What follows a NUL is not read.
@@ -61,7 +66,10 @@ pub(super) fn options_file(text: &[u8]) -> Result<Vec<Vec<u8>>, Stray> {
     }
     words.extend(word);
     // Blanks at the ends are taken away although they were escaped, unless they stand between quotes.
-    let words = words.iter().map(|word| trimmed(word)).filter(|word| !word.is_empty());
+    let words = words
+        .iter()
+        .map(|word| trimmed(word))
+        .filter(|word| !word.is_empty());
     Ok(words.map(without_quotes).collect())
 }
 
@@ -114,11 +122,15 @@ mod tests {
     use super::*;
 
     fn shown(words: Vec<Vec<u8>>) -> String {
-        let words: Vec<_> = words.iter().map(|word| String::from_utf8_lossy(word)).collect();
+        let words: Vec<_> = words
+            .iter()
+            .map(|word| String::from_utf8_lossy(word))
+            .collect();
         words.join("|")
     }
 
     #[test]
+    #[rustfmt::skip] // rows of a table
     fn lists() {
         for (text, expected) in [
             ("x,y", "x|y"), ("x,,y", "x|y"), (",x,", "x"), ("", ""), (",", ""), (" x , y ", "x|y"), ("x  y", "x  y"),
@@ -134,6 +146,7 @@ mod tests {
     }
 
     #[test]
+    #[rustfmt::skip] // rows of a table
     fn options_files() {
         for (text, expected) in [
             ("a b\r\n\tc\n\n", "a|b|c"), ("", ""), (r#""x y""#, "x y"), (r#"x"y z"w"#, "xy zw"), (r#"a "" b"#, "a||b"),
@@ -151,6 +164,7 @@ mod tests {
     }
 
     #[test]
+    #[rustfmt::skip] // rows of a table
     fn response_files() {
         for (text, expected) in [
             ("a b\n c", "a|b|c"), ("'x y' \"z w\"", "x y|z w"), (r#"'a"b' "c'd""#, r#"a"b|c'd"#), (r"x\ y \\", r"x y|\"), (r"'x\y'", r"x\y"),

@@ -4,8 +4,17 @@ use super::Id::*;
 use super::Takes::{self, *};
 use super::{Id, Origin, Row};
 
-const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> Row {
-    Row { origin: Origin::Undocumented, ..Row::new(id, long, short, takes, summary) }
+const fn row(
+    id: Id,
+    long: &'static str,
+    short: &'static str,
+    takes: Takes,
+    summary: &'static str,
+) -> Row {
+    Row {
+        origin: Origin::Undocumented,
+        ..Row::new(id, long, short, takes, summary)
+    }
 }
 
 #[rustfmt::skip] // a table reads better with several columns on a line
@@ -24,7 +33,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(DotFile, "dot-file", "dot", Text("file"), "Write who calls whom to this file, for Graphviz."),
     row(EnableExtendedSmem, "enable-extended-smem", "enable-extended-smem", Truth, "Taken and ignored."),
-    row(Fdcmpt, "fdcmpt", "fdcmpt", Nothing, "Refused: the reference knows the name and then refuses it, too."),
+    row(Fdcmpt, "fdcmpt", "fdcmpt", Nothing, "With -uumn: taken and ignored; without it, refused."),
     row(
         ForcePartialLto, "force-partial-lto", "force-partial-lto", Nothing,
         "With -dlto: link the optimized code with the rest, even if nothing else is left.",
@@ -39,7 +48,7 @@ pub(super) const ROWS: &[Row] = &[
         HostLinkerOptions, "host-linker-options", "Xlinker", List("option"),
         "Options of the host's linker; -ghls asks it for its script with them.",
     ),
-    row(NvHost, "nv-host", "nv-host", Text("file"), "A file about the host's side of the program."),
+    row(NvHost, "nv-host", "nv-host", Text("file"), "Copy this file into the section .nv.host of the result."),
     row(
         ReserveNullPointer, "reserve-null-pointer", "reserve-null-pointer", Nothing,
         "Place no shared variable at address zero.",
@@ -47,7 +56,7 @@ pub(super) const ROWS: &[Row] = &[
     row(Shared, "shared", "shared", Nothing, "The host's side of the program is a shared library; matters to -ghls only."),
     row(SyscallConstOffset, "syscall-const-offset", "syscall-const-offset", Number("bytes"), "Taken and ignored."),
     row(ToolName, "tool-name", "tool-name", Text("name"), "The program's name in messages and in the note."),
-    row(Uumn, "uumn", "uumn", Nothing, "Taken and ignored."),
+    row(Uumn, "uumn", "uumn", Nothing, "Makes -fdcmpt acceptable."),
     row(
         VerboseTkinfo, "verbose-tkinfo", "verbose-tkinfo", Truth,
         "Whether the note is detailed; if not given, -g decides.",
