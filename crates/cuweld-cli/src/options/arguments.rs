@@ -9,6 +9,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What the program is asked to do.
+///
+/// Where something is only printed, warnings about the rest of the command line are not kept.
 #[derive(Clone, Debug)]
 pub enum Invocation {
     /// Print the help (`-h`).
