@@ -14,16 +14,8 @@ type Task = fn(&[String]) -> Result<bool, String>;
 
 /// Every task, with what it is for.
 const TASKS: &[(&str, &str, Task)] = &[
-    (
-        "random",
-        "link random programs with the reference and with a linker under test",
-        random::main,
-    ),
-    (
-        "toolkit",
-        "install the reference toolkit and print the environment for it",
-        toolkit::main,
-    ),
+    ("random", "link random programs with the reference and with a linker under test", random::main),
+    ("toolkit", "install the reference toolkit and print the environment for it", toolkit::main),
 ];
 
 fn main() -> ExitCode {

@@ -61,12 +61,7 @@ pub fn main(words: &[String]) -> Result<bool, String> {
     let Some(request) = parse(words)? else {
         print!("{USAGE}");
         for class in CLASSES {
-            println!(
-                "  {} {:20} {}",
-                if class.default { '*' } else { ' ' },
-                class.name,
-                class.what
-            );
+            println!("  {} {:20} {}", if class.default { '*' } else { ' ' }, class.name, class.what);
         }
         return Ok(true);
     };
@@ -97,16 +92,8 @@ fn parse(words: &[String]) -> Result<Option<Request>, String> {
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (word.as_str(), None),
         };
-        let mut value = || {
-            inline
-                .clone()
-                .or_else(|| words.next().cloned())
-                .ok_or_else(|| format!("{name} needs a value"))
-        };
-        let number = |text: String| {
-            text.parse::<u64>()
-                .map_err(|_| format!("{name}: '{text}' is not a number"))
-        };
+        let mut value = || inline.clone().or_else(|| words.next().cloned()).ok_or_else(|| format!("{name} needs a value"));
+        let number = |text: String| text.parse::<u64>().map_err(|_| format!("{name}: '{text}' is not a number"));
         match name {
             "--ld" => request.linker = PathBuf::from(value()?),
             "--count" => count = number(value()?)?,
@@ -115,18 +102,13 @@ fn parse(words: &[String]) -> Result<Option<Request>, String> {
                 (first, count, replay) = (number(value()?)?, 1, true);
             }
             "--arch" => {
-                request.targets = value()?
-                    .split(',')
-                    .map(generate::architecture)
-                    .collect::<Result<_, _>>()?;
+                request.targets = value()?.split(',').map(generate::architecture).collect::<Result<_, _>>()?;
             }
             "--jobs" => request.jobs = (number(value()?)? as usize).max(1),
             "--keep" => request.keep = PathBuf::from(value()?),
             "--with" => request.classes.switch(&value()?, true)?,
             "--without" => request.classes.switch(&value()?, false)?,
-            "--options" => request
-                .options
-                .extend(value()?.split_whitespace().map(str::to_owned)),
+            "--options" => request.options.extend(value()?.split_whitespace().map(str::to_owned)),
             "--minimise" => request.minimise = true,
             "--verbose" => request.verbose = true,
             "--help" | "-h" => return Ok(None),
@@ -147,23 +129,12 @@ fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
         env::split_paths(&env::var_os("PATH").unwrap_or_default())
             .map(|folder| folder.join(name))
             .find(|path| path.is_file())
-            .ok_or_else(|| {
-                format!("{name} is not on PATH; scripts/toolkit installs the reference toolkit")
-            })
+            .ok_or_else(|| format!("{name} is not on PATH; scripts/toolkit installs the reference toolkit"))
     };
-    let linker = request
-        .linker
-        .canonicalize()
-        .map_err(|error| format!("{}: {error}", request.linker.display()))?;
+    let linker = request.linker.canonicalize().map_err(|error| format!("{}: {error}", request.linker.display()))?;
     let candidate = scratch.join("nvlink");
-    std::os::unix::fs::symlink(&linker, &candidate)
-        .map_err(|error| format!("{}: {error}", candidate.display()))?;
-    Ok(Tools {
-        ptxas: find("ptxas")?,
-        reference: find("nvlink")?,
-        candidate,
-        options: request.options.clone(),
-    })
+    std::os::unix::fs::symlink(&linker, &candidate).map_err(|error| format!("{}: {error}", candidate.display()))?;
+    Ok(Tools { ptxas: find("ptxas")?, reference: find("nvlink")?, candidate, options: request.options.clone() })
 }
 
 /// What has been counted so far.
@@ -195,15 +166,7 @@ fn campaign(request: &Request, tools: &Tools, scratch: &Path) -> Result<bool, St
                 })
             })
             .collect();
-        workers
-            .into_iter()
-            .filter_map(|worker| {
-                worker
-                    .join()
-                    .unwrap_or_else(|_| Err("a worker stopped".into()))
-                    .err()
-            })
-            .collect()
+        workers.into_iter().filter_map(|worker| worker.join().unwrap_or_else(|_| Err("a worker stopped".into())).err()).collect()
     });
     let tally = tally.into_inner().map_err(|_| "a worker stopped")?;
     report(request, &tally);
@@ -214,13 +177,7 @@ fn campaign(request: &Request, tools: &Tools, scratch: &Path) -> Result<bool, St
 }
 
 /// Makes, links and judges the program of one seed.
-fn one(
-    request: &Request,
-    tools: &Tools,
-    folder: &Path,
-    seed: u64,
-    tally: &Mutex<Tally>,
-) -> Result<(), String> {
+fn one(request: &Request, tools: &Tools, folder: &Path, seed: u64, tally: &Mutex<Tally>) -> Result<(), String> {
     let program = generate::program(seed, &request.targets, &request.classes);
     let verdict = run::compare(&program, folder, tools)?;
     let replayed = request.seeds.end - request.seeds.start == 1;
@@ -236,21 +193,11 @@ fn one(
             tally.refused += u64::from(status != Some(0));
         }
         Verdict::NotAssembled(message) => {
-            tally
-                .lock()
-                .map_err(|_| "a worker stopped")?
-                .not_assembled
-                .push((seed, message));
+            tally.lock().map_err(|_| "a worker stopped")?.not_assembled.push((seed, message));
         }
         Verdict::Different(difference) => {
             line = Some(format!("{seed}: {} {difference}", program.target));
-            tally
-                .lock()
-                .map_err(|_| "a worker stopped")?
-                .differing
-                .entry(difference.to_string())
-                .or_default()
-                .push(seed);
+            tally.lock().map_err(|_| "a worker stopped")?.differing.entry(difference.to_string()).or_default().push(seed);
             if request.minimise {
                 let small = minimise::minimise(&program, &difference, folder, tools)?;
                 run::compare(&small, folder, tools)?;
@@ -296,12 +243,7 @@ fn report(request: &Request, tally: &Tally) {
         let mut seeds = seeds.clone();
         seeds.sort_unstable();
         let shown: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();
-        println!(
-            "{:6}  {name}  (seeds {}{})",
-            seeds.len(),
-            shown.join(" "),
-            if seeds.len() > 8 { " ..." } else { "" }
-        );
+        println!("{:6}  {name}  (seeds {}{})", seeds.len(), shown.join(" "), if seeds.len() > 8 { " ..." } else { "" });
     }
     for (seed, message) in tally.not_assembled.iter().take(5) {
         println!("seed {seed} was not assembled: {}", message.trim());

@@ -15,28 +15,13 @@ pub(crate) fn header(left: &View<'_, '_>, right: &View<'_, '_>, out: &mut Differ
             ("version", header.version.to_string()),
             ("entry", format!("{:#x}", header.entry)),
             ("flags", format!("{:#010x}", header.flags)),
-            (
-                "offset of section headers",
-                format!("{:#x}", header.section_header_offset),
-            ),
+            ("offset of section headers", format!("{:#x}", header.section_header_offset)),
             ("number of sections", view.file.sections().len().to_string()),
-            (
-                "size of a section header",
-                header.section_header_size.to_string(),
-            ),
+            ("size of a section header", header.section_header_size.to_string()),
             ("section of section names", header.section_names.to_string()),
-            (
-                "offset of program headers",
-                format!("{:#x}", header.program_header_offset),
-            ),
-            (
-                "number of segments",
-                header.program_header_count.to_string(),
-            ),
-            (
-                "size of a program header",
-                header.program_header_size.to_string(),
-            ),
+            ("offset of program headers", format!("{:#x}", header.program_header_offset)),
+            ("number of segments", header.program_header_count.to_string()),
+            ("size of a program header", header.program_header_size.to_string()),
             ("header size", header.header_size.to_string()),
         ]
     };

@@ -163,25 +163,13 @@ struct Differences(Vec<Difference>);
 
 impl Differences {
     fn add(&mut self, area: Area, place: &str, change: Change) {
-        self.0.push(Difference {
-            area,
-            place: place.to_owned(),
-            change,
-        });
+        self.0.push(Difference { area, place: place.to_owned(), change });
     }
 
     /// Adds a difference when two values are not the same.
     fn value(&mut self, area: Area, place: &str, what: &str, left: String, right: String) {
         if left != right {
-            self.add(
-                area,
-                place,
-                Change::Value {
-                    what: what.to_owned(),
-                    left,
-                    right,
-                },
-            );
+            self.add(area, place, Change::Value { what: what.to_owned(), left, right });
         }
     }
 }

@@ -5,13 +5,7 @@ use std::collections::HashMap;
 use crate::{Area, Change, Differences};
 
 /// Compares two lists. Their order is compared only when they hold the same.
-pub(crate) fn compare(
-    area: Area,
-    place: &str,
-    left: &[String],
-    right: &[String],
-    out: &mut Differences,
-) {
+pub(crate) fn compare(area: Area, place: &str, left: &[String], right: &[String], out: &mut Differences) {
     if left == right {
         return;
     }
@@ -19,27 +13,15 @@ pub(crate) fn compare(
     if only_left.is_empty() && only_right.is_empty() {
         order(area, place, left, right, out);
     }
-    only_left
-        .into_iter()
-        .for_each(|what| out.add(area, place, Change::OnlyLeft(what.clone())));
-    only_right
-        .into_iter()
-        .for_each(|what| out.add(area, place, Change::OnlyRight(what.clone())));
+    only_left.into_iter().for_each(|what| out.add(area, place, Change::OnlyLeft(what.clone())));
+    only_right.into_iter().for_each(|what| out.add(area, place, Change::OnlyRight(what.clone())));
 }
 
 /// Says where two lists of the same things differ in their order.
 fn order(area: Area, place: &str, left: &[String], right: &[String], out: &mut Differences) {
     let mut pairs = left.iter().zip(right).enumerate();
     if let Some((index, (left, right))) = pairs.find(|(_, (left, right))| left != right) {
-        out.add(
-            area,
-            place,
-            Change::Order {
-                index,
-                left: left.clone(),
-                right: right.clone(),
-            },
-        );
+        out.add(area, place, Change::Order { index, left: left.clone(), right: right.clone() });
     }
 }
 
@@ -73,15 +55,8 @@ mod tests {
     #[test]
     fn sets_come_before_order() {
         assert!(differences(&["a", "b"], &["a", "b"]).is_empty());
-        assert_eq!(
-            differences(&["a", "b"], &["b", "a"]),
-            ["info x: another order from 0 on: a | b"]
-        );
-        let all = [
-            "info x: only left: a",
-            "info x: only left: b",
-            "info x: only right: c",
-        ];
+        assert_eq!(differences(&["a", "b"], &["b", "a"]), ["info x: another order from 0 on: a | b"]);
+        let all = ["info x: only left: a", "info x: only left: b", "info x: only right: c"];
         assert_eq!(differences(&["a", "b", "b"], &["c", "b"]), all);
     }
 }

@@ -30,11 +30,7 @@ const MOST: usize = 20;
 enum Request {
     Help,
     Dump(PathBuf),
-    Compare {
-        most: usize,
-        left: PathBuf,
-        right: PathBuf,
-    },
+    Compare { most: usize, left: PathBuf, right: PathBuf },
 }
 
 fn main() -> ExitCode {
@@ -54,19 +50,14 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
     let mut files = Vec::new();
     let mut most = MOST;
     while let Some(argument) = arguments.next() {
-        let mut value = || {
-            arguments
-                .next()
-                .ok_or_else(|| format!("{} needs a value", argument.display()))
-        };
+        let mut value = || arguments.next().ok_or_else(|| format!("{} needs a value", argument.display()));
         match argument.to_str() {
             Some("--help" | "-h") => return Ok(Request::Help),
             Some("--dump") => return Ok(Request::Dump(value()?.into())),
             Some("--most") => {
                 let value = value()?;
                 let number = value.to_str().and_then(|value| value.parse().ok());
-                most =
-                    number.ok_or_else(|| format!("--most: '{}' is no number", value.display()))?;
+                most = number.ok_or_else(|| format!("--most: '{}' is no number", value.display()))?;
             }
             Some(option) if option.starts_with("--") => {
                 return Err(format!("unknown option {option}"));
@@ -76,10 +67,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
     }
     match <[PathBuf; 2]>::try_from(files) {
         Ok([left, right]) => Ok(Request::Compare { most, left, right }),
-        Err(files) => Err(format!(
-            "expected two files, got {}; see --help",
-            files.len()
-        )),
+        Err(files) => Err(format!("expected two files, got {}; see --help", files.len())),
     }
 }
 
@@ -89,17 +77,13 @@ fn run(request: &Request) -> Result<bool, String> {
         Request::Help => print(USAGE).map(|()| true),
         Request::Dump(path) => {
             let bytes = read(path.as_os_str())?;
-            let file =
-                File::parse(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+            let file = File::parse(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
             print(&cubin::dump::dump(&file)).map(|()| true)
         }
         Request::Compare { most, left, right } => {
             let (left_bytes, right_bytes) = (read(left.as_os_str())?, read(right.as_os_str())?);
-            let file = |bytes, path: &PathBuf| {
-                File::parse(bytes).map_err(|error| format!("{}: {error}", path.display()))
-            };
-            let differences =
-                cubin_diff::compare_files(&file(&left_bytes, left)?, &file(&right_bytes, right)?);
+            let file = |bytes, path: &PathBuf| File::parse(bytes).map_err(|error| format!("{}: {error}", path.display()));
+            let differences = cubin_diff::compare_files(&file(&left_bytes, left)?, &file(&right_bytes, right)?);
             print(&report(&differences, *most))?;
             Ok(differences.is_empty())
         }
@@ -132,9 +116,7 @@ fn report(differences: &[Difference], most: usize) -> String {
 /// Writes to standard output. A reader that has seen enough is no error.
 fn print(text: &str) -> Result<(), String> {
     match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(format!("standard output: {error}"))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(format!("standard output: {error}")),
         _ => Ok(()),
     }
 }
@@ -149,22 +131,12 @@ mod tests {
 
     #[test]
     fn arguments() {
-        let compare = |most| Request::Compare {
-            most,
-            left: "a".into(),
-            right: "b".into(),
-        };
+        let compare = |most| Request::Compare { most, left: "a".into(), right: "b".into() };
         assert_eq!(parsed(&["a", "b"]), Ok(compare(20)));
         assert_eq!(parsed(&["a", "--most", "3", "b"]), Ok(compare(3)));
         assert_eq!(parsed(&["--dump", "a"]), Ok(Request::Dump("a".into())));
-        assert_eq!(
-            parsed(&["a"]),
-            Err("expected two files, got 1; see --help".to_owned())
-        );
-        assert_eq!(
-            parsed(&["--most", "x", "a", "b"]),
-            Err("--most: 'x' is no number".to_owned())
-        );
+        assert_eq!(parsed(&["a"]), Err("expected two files, got 1; see --help".to_owned()));
+        assert_eq!(parsed(&["--most", "x", "a", "b"]), Err("--most: 'x' is no number".to_owned()));
         assert_eq!(parsed(&["--dump"]), Err("--dump needs a value".to_owned()));
         assert_eq!(parsed(&["--what"]), Err("unknown option --what".to_owned()));
     }

@@ -23,13 +23,7 @@ pub(crate) fn compare(left: &View<'_, '_>, right: &View<'_, '_>, out: &mut Diffe
         if !moved && section.header.offset != other.header.offset {
             moved = true;
             let text = |section: &Section<'_>| format!("{:#x}", section.header.offset);
-            out.value(
-                Area::SectionHeader,
-                name,
-                "offset (the first that differs)",
-                text(section),
-                text(other),
-            );
+            out.value(Area::SectionHeader, name, "offset (the first that differs)", text(section), text(other));
         }
         header(name, (left, section), (right, other), out);
         contents(name, (left, section), (right, other), out);
@@ -76,19 +70,10 @@ fn contents(name: &str, left: Of<'_, '_, '_>, right: Of<'_, '_, '_>, out: &mut D
 /// The code of the Mercury view starts with the index of the section that holds its machine code.
 fn capsule(name: &str, left: Of<'_, '_, '_>, right: Of<'_, '_, '_>, out: &mut Differences) {
     let companion = |(view, section): Of<'_, '_, '_>| {
-        let index = section
-            .data
-            .first_chunk()
-            .map_or(0, |index| u32::from_le_bytes(*index));
+        let index = section.data.first_chunk().map_or(0, |index| u32::from_le_bytes(*index));
         view.section(index)
     };
-    out.value(
-        Area::Contents,
-        name,
-        "machine code in",
-        companion(left),
-        companion(right),
-    );
+    out.value(Area::Contents, name, "machine code in", companion(left), companion(right));
     let rest = |section: &Section<'_>| {
         let mut data = section.data.to_vec();
         data.iter_mut().take(4).for_each(|byte| *byte = 0);
@@ -97,18 +82,8 @@ fn capsule(name: &str, left: Of<'_, '_, '_>, right: Of<'_, '_, '_>, out: &mut Di
     bytes::contents(name, &rest(left.1), &rest(right.1), out);
 }
 
-fn symbols(
-    table: &str,
-    left: &[NamedSymbol<'_>],
-    right: &[NamedSymbol<'_>],
-    out: &mut Differences,
-) {
-    let names = |symbols: &[NamedSymbol<'_>]| {
-        symbols
-            .iter()
-            .map(|(name, _)| (*name).to_owned())
-            .collect::<Vec<_>>()
-    };
+fn symbols(table: &str, left: &[NamedSymbol<'_>], right: &[NamedSymbol<'_>], out: &mut Differences) {
+    let names = |symbols: &[NamedSymbol<'_>]| symbols.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
     lists::compare(Area::Symbols, table, &names(left), &names(right), out);
     let by_name: HashMap<_, _> = right.iter().map(|(name, fields)| (*name, fields)).collect();
     for (name, fields) in left {
@@ -116,13 +91,7 @@ fn symbols(
             continue;
         };
         for ((what, left), (_, right)) in fields.iter().zip(other.iter()) {
-            out.value(
-                Area::Symbols,
-                &format!("{table} {name}"),
-                what,
-                left.clone(),
-                right.clone(),
-            );
+            out.value(Area::Symbols, &format!("{table} {name}"), what, left.clone(), right.clone());
         }
     }
 }

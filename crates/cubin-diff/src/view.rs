@@ -41,11 +41,7 @@ fn distinct<'name>(names: impl Iterator<Item = &'name str>) -> Vec<String> {
     let distinct = |name| {
         let times: &mut usize = seen.entry(name).or_default();
         *times += 1;
-        if *times == 1 {
-            format!("'{name}'")
-        } else {
-            format!("'{name}' ({times})")
-        }
+        if *times == 1 { format!("'{name}'") } else { format!("'{name}' ({times})") }
     };
     names.map(distinct).collect()
 }
@@ -62,9 +58,7 @@ impl<'file, 'data> View<'file, 'data> {
 
     /// A section by its index.
     pub(crate) fn section(&self, index: u32) -> String {
-        let found = usize::try_from(index)
-            .ok()
-            .and_then(|index| self.section_names.get(index));
+        let found = usize::try_from(index).ok().and_then(|index| self.section_names.get(index));
         found.map_or_else(|| format!("section {index}"), String::clone)
     }
 
@@ -78,18 +72,13 @@ impl<'file, 'data> View<'file, 'data> {
     }
 
     fn symbol(&self, section: &Section<'_>, index: u32) -> String {
-        let found = usize::try_from(index)
-            .ok()
-            .and_then(|index| self.table(section).names.get(index));
+        let found = usize::try_from(index).ok().and_then(|index| self.table(section).names.get(index));
         found.map_or_else(|| format!("symbol {index}"), String::clone)
     }
 
     fn string(&self, offset: u32) -> String {
         let found = self.file.strings().and_then(|strings| strings.get(offset));
-        found.map_or_else(
-            || format!("string {offset:#x}"),
-            |string| format!("'{string}'"),
-        )
+        found.map_or_else(|| format!("string {offset:#x}"), |string| format!("'{string}'"))
     }
 
     /// A section header's `link`, by name.
@@ -103,11 +92,10 @@ impl<'file, 'data> View<'file, 'data> {
     /// A section header's `info`, by whatever it means there.
     pub(crate) fn info(&self, section: &Section<'_>) -> String {
         let info = section.header.info;
-        let names_function =
-            section.header.flags & SHF_EXECINSTR != 0 || section.kind() == SectionType::CAPSULE;
+        let names_function = section.header.flags & SHF_EXECINSTR != 0 || section.kind() == SectionType::CAPSULE;
         // The linker's own relocations of texture slots lack the flag.
-        let names_section = section.header.flags & elf::SHF_INFO_LINK != 0
-            || matches!(section.kind().contents(), Contents::Rel | Contents::Rela);
+        let names_section =
+            section.header.flags & elf::SHF_INFO_LINK != 0 || matches!(section.kind().contents(), Contents::Rel | Contents::Rela);
         if names_section {
             self.section(info)
         } else if names_function {
@@ -123,9 +111,7 @@ impl<'file, 'data> View<'file, 'data> {
     pub(crate) fn facts(&self, section: &Section<'_>) -> Option<(Area, Vec<String>)> {
         let area = |area: Area| move |facts: Vec<String>| (area, facts);
         match (section.kind().contents(), section.kind()) {
-            (Contents::Rel | Contents::Rela, _) => {
-                self.relocations(section).map(area(Area::Relocations))
-            }
+            (Contents::Rel | Contents::Rela, _) => self.relocations(section).map(area(Area::Relocations)),
             (_, SectionType::COMPAT) => self.records(section, true).map(area(Area::Compat)),
             (Contents::Info, _) => self.records(section, false).map(area(Area::Info)),
             (Contents::Strings, _) => Some((Area::Strings, strings(section.data))),
@@ -157,38 +143,21 @@ impl<'file, 'data> View<'file, 'data> {
                 ("size", format!("{:#x}", symbol.size)),
             ]
         };
-        Some(
-            table
-                .names
-                .iter()
-                .zip(&table.symbols)
-                .map(|(name, symbol)| (name.as_str(), fields(symbol)))
-                .collect(),
-        )
+        Some(table.names.iter().zip(&table.symbols).map(|(name, symbol)| (name.as_str(), fields(symbol))).collect())
     }
 
     fn relocations(&self, section: &Section<'_>) -> Option<Vec<String>> {
         let text = |entry: relocation::Relocation| {
             let symbol = self.symbol(section, entry.symbol);
-            format!(
-                "{:#x} {} {symbol} {:+#x}",
-                entry.offset, entry.kind, entry.addend
-            )
+            format!("{:#x} {} {symbol} {:+#x}", entry.offset, entry.kind, entry.addend)
         };
-        relocation::entries(section)
-            .ok()
-            .map(|entries| entries.map(text).collect())
+        relocation::entries(section).ok().map(|entries| entries.map(text).collect())
     }
 
     fn records(&self, section: &Section<'_>, compat: bool) -> Option<Vec<String>> {
         let text = |record: Record<'_>| {
-            let format =
-                info::format::name(record.format).map_or(record.format.to_string(), str::to_owned);
-            let name = if compat {
-                compat::Tag(record.attribute.0).to_string()
-            } else {
-                record.attribute.to_string()
-            };
+            let format = info::format::name(record.format).map_or(record.format.to_string(), str::to_owned);
+            let name = if compat { compat::Tag(record.attribute.0).to_string() } else { record.attribute.to_string() };
             let mut text = format!("{format} {name}");
             let named = match record.attribute.symbols() {
                 _ if compat => 0,
@@ -198,11 +167,7 @@ impl<'file, 'data> View<'file, 'data> {
             };
             for (index, word) in record.words().enumerate() {
                 text.push(' ');
-                text.push_str(&if index < named {
-                    self.symbol(section, word)
-                } else {
-                    format!("{word:#x}")
-                });
+                text.push_str(&if index < named { self.symbol(section, word) } else { format!("{word:#x}") });
             }
             for byte in record.payload.as_chunks::<4>().1 {
                 text.push_str(&format!(" {byte:02x}"));
@@ -212,10 +177,7 @@ impl<'file, 'data> View<'file, 'data> {
             }
             text
         };
-        info::records(section.data)
-            .map(|record| record.map(text))
-            .collect::<Result<_>>()
-            .ok()
+        info::records(section.data).map(|record| record.map(text)).collect::<Result<_>>().ok()
     }
 
     fn call_graph(&self, section: &Section<'_>) -> Option<Vec<String>> {
@@ -223,45 +185,22 @@ impl<'file, 'data> View<'file, 'data> {
         let symbol = |index| self.symbol(section, index);
         let text = |edge| match edge {
             Edge::Call { caller, callee } => format!("{} calls {}", symbol(caller), symbol(callee)),
-            Edge::AddressTaken {
-                function,
-                prototype,
-            } => {
-                format!(
-                    "{} has its address taken, prototype {}",
-                    symbol(function),
-                    self.string(prototype)
-                )
+            Edge::AddressTaken { function, prototype } => {
+                format!("{} has its address taken, prototype {}", symbol(function), self.string(prototype))
             }
             Edge::IndirectCall { caller, prototype } => {
-                format!(
-                    "{} calls any prototype {}",
-                    symbol(caller),
-                    self.string(prototype)
-                )
+                format!("{} calls any prototype {}", symbol(caller), self.string(prototype))
             }
             Edge::References { caller, function } => {
                 format!("{} refers to {}", symbol(caller), symbol(function))
             }
         };
-        callgraph::edges(section.data)
-            .map(|edge| edge.map(text))
-            .collect::<Result<_>>()
-            .ok()
+        callgraph::edges(section.data).map(|edge| edge.map(text)).collect::<Result<_>>().ok()
     }
 
     fn prototypes(&self, section: &Section<'_>) -> Option<Vec<String>> {
-        let text = |(symbol, string)| {
-            format!(
-                "{} has prototype {}",
-                self.symbol(section, symbol),
-                self.string(string)
-            )
-        };
-        callgraph::prototypes(section.data)
-            .map(|entry| entry.map(text))
-            .collect::<Result<_>>()
-            .ok()
+        let text = |(symbol, string)| format!("{} has prototype {}", self.symbol(section, symbol), self.string(string));
+        callgraph::prototypes(section.data).map(|entry| entry.map(text)).collect::<Result<_>>().ok()
     }
 }
 
@@ -270,31 +209,17 @@ pub(crate) type NamedSymbol<'name> = (&'name str, [(&'static str, String); 6]);
 
 fn strings(data: &[u8]) -> Vec<String> {
     let strings = data.split_inclusive(|&byte| byte == 0);
-    strings
-        .map(|string| {
-            format!(
-                "\"{}\"",
-                string.strip_suffix(b"\0").unwrap_or(string).escape_ascii()
-            )
-        })
-        .collect()
+    strings.map(|string| format!("\"{}\"", string.strip_suffix(b"\0").unwrap_or(string).escape_ascii())).collect()
 }
 
 fn notes(section: &Section<'_>) -> Option<Vec<String>> {
-    note::notes(section.data)
-        .map(|note| note.map(|note| note_text(&note)))
-        .collect::<Result<_>>()
-        .ok()
+    note::notes(section.data).map(|note| note.map(|note| note_text(&note))).collect::<Result<_>>().ok()
 }
 
 fn note_text(note: &Note<'_>) -> String {
     match note.kind {
-        note::TOOL => ToolNote::decode(note.description)
-            .ok()
-            .map(|note| format!("{note:?}")),
-        note::CUDA_INFO => CudaInfo::decode(note.description)
-            .ok()
-            .map(|note| format!("{note:?}")),
+        note::TOOL => ToolNote::decode(note.description).ok().map(|note| format!("{note:?}")),
+        note::CUDA_INFO => CudaInfo::decode(note.description).ok().map(|note| format!("{note:?}")),
         _ => None,
     }
     .unwrap_or_else(|| format!("type {} \"{}\"", note.kind, note.description.escape_ascii()))

@@ -7,9 +7,7 @@ use cubin::read::File;
 use cubin_diff::{Area, compare};
 
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../cubin/tests/data")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../cubin/tests/data").join(name)
 }
 
 fn cubin(name: &str) -> Vec<u8> {
@@ -45,10 +43,7 @@ fn a_file_is_the_same_as_itself() {
 #[test]
 fn differences_are_told_in_the_terms_of_a_linker() {
     let linked = "linked_90.cubin";
-    assert_eq!(
-        said(linked, ".symtab", 24 + 16, 7),
-        ["symbols '.symtab' '.note.nv.tkinfo': size: 0x0 | 0x7"]
-    );
+    assert_eq!(said(linked, ".symtab", 24 + 16, 7), ["symbols '.symtab' '.note.nv.tkinfo': size: 0x0 | 0x7"]);
     assert_eq!(
         said(linked, ".rela.text.kernel", 8, 57),
         [
@@ -65,59 +60,33 @@ fn differences_are_told_in_the_terms_of_a_linker() {
     );
     assert_eq!(
         said(linked, ".nv.constant3", 4, 9),
-        [
-            "contents '.nv.constant3': 1 bytes, the first at 0x4: 03 00 00 00 07 00 00 00 | 03 00 00 00 09 00 00 00"
-        ]
+        ["contents '.nv.constant3': 1 bytes, the first at 0x4: 03 00 00 00 07 00 00 00 | 03 00 00 00 09 00 00 00"]
     );
     let shifted = said("linked_120.cubin", ".nv.capmerc.text.kernel", 0, 3);
-    assert_eq!(
-        shifted,
-        ["contents '.nv.capmerc.text.kernel': machine code in: '.text.kernel' | '.symtab'"]
-    );
+    assert_eq!(shifted, ["contents '.nv.capmerc.text.kernel': machine code in: '.text.kernel' | '.symtab'"]);
 }
 
 #[test]
 fn parts_come_in_order() {
-    let said =
-        compare(&cubin("kernel_80.cubin"), &cubin("linked_90.cubin")).expect("both are cubins");
+    let said = compare(&cubin("kernel_80.cubin"), &cubin("linked_90.cubin")).expect("both are cubins");
     assert!(said.is_sorted_by_key(|difference| difference.area));
-    for area in [
-        Area::Header,
-        Area::Sections,
-        Area::Symbols,
-        Area::Info,
-        Area::Segments,
-        Area::Bytes,
-    ] {
-        assert!(
-            said.iter().any(|difference| difference.area == area),
-            "{area}"
-        );
+    for area in [Area::Header, Area::Sections, Area::Symbols, Area::Info, Area::Segments, Area::Bytes] {
+        assert!(said.iter().any(|difference| difference.area == area), "{area}");
     }
 }
 
 fn program(arguments: &[&Path]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_cubin-diff"))
-        .args(arguments)
-        .output()
-        .expect("it runs")
+    Command::new(env!("CARGO_BIN_EXE_cubin-diff")).args(arguments).output().expect("it runs")
 }
 
 #[test]
 fn the_program_tells_by_its_exit_status() {
-    let (left, right, source) = (
-        data("kernel_80.cubin"),
-        data("kernel_90.cubin"),
-        data("kernel.ptx"),
-    );
+    let (left, right, source) = (data("kernel_80.cubin"), data("kernel_90.cubin"), data("kernel.ptx"));
     assert_eq!(program(&[&left, &left]).status.code(), Some(0));
     let output = program(&["--most".as_ref(), "1".as_ref(), &left, &right]);
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).expect("text");
-    assert!(
-        text.contains("symbols: ") && text.contains(" more\n"),
-        "{text}"
-    );
+    assert!(text.contains("symbols: ") && text.contains(" more\n"), "{text}");
     let output = program(&[&left, &source]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("kernel.ptx: not an ELF file"));

@@ -62,10 +62,7 @@ impl Edge {
     pub fn words(&self) -> (u32, u32) {
         match *self {
             Self::Call { caller, callee } => (caller, callee),
-            Self::AddressTaken {
-                function,
-                prototype,
-            } => (function, prototype),
+            Self::AddressTaken { function, prototype } => (function, prototype),
             Self::IndirectCall { caller, prototype } => (caller, prototype),
             Self::References { caller, function } => (caller, function),
         }
@@ -75,22 +72,10 @@ impl Edge {
     #[must_use]
     pub fn in_group(group: i32, first: u32, second: u32) -> Option<Self> {
         Some(match group {
-            -1 => Self::Call {
-                caller: first,
-                callee: second,
-            },
-            -2 => Self::AddressTaken {
-                function: first,
-                prototype: second,
-            },
-            -3 => Self::IndirectCall {
-                caller: first,
-                prototype: second,
-            },
-            -4 => Self::References {
-                caller: first,
-                function: second,
-            },
+            -1 => Self::Call { caller: first, callee: second },
+            -2 => Self::AddressTaken { function: first, prototype: second },
+            -3 => Self::IndirectCall { caller: first, prototype: second },
+            -4 => Self::References { caller: first, function: second },
             _ => return None,
         })
     }
@@ -107,11 +92,7 @@ pub struct Edges<'data> {
 /// Reads the contents of `.nv.callgraph`. Errors count offsets from the start of `data`.
 #[must_use]
 pub fn edges(data: &[u8]) -> Edges<'_> {
-    Edges {
-        data,
-        position: 0,
-        group: 0,
-    }
+    Edges { data, position: 0, group: 0 }
 }
 
 impl Iterator for Edges<'_> {
@@ -176,11 +157,7 @@ impl Iterator for Prototypes<'_> {
         let at = self.position;
         let rest = self.data.get(at..).filter(|rest| !rest.is_empty())?;
         let entry = pair(rest);
-        self.position = if entry.is_some() {
-            at + ENTRY_SIZE
-        } else {
-            self.data.len()
-        };
+        self.position = if entry.is_some() { at + ENTRY_SIZE } else { self.data.len() };
         Some(entry.ok_or_else(|| cut(at, rest)))
     }
 }
@@ -197,10 +174,7 @@ pub fn encode_prototypes(prototypes: &[(u32, u32)], out: &mut Vec<u8>) {
 
 fn pair(bytes: &[u8]) -> Option<(u32, u32)> {
     let &[a, b, c, d, e, f, g, h] = bytes.first_chunk()?;
-    Some((
-        u32::from_le_bytes([a, b, c, d]),
-        u32::from_le_bytes([e, f, g, h]),
-    ))
+    Some((u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h])))
 }
 
 fn encode_pair(first: u32, second: u32, out: &mut Vec<u8>) {
@@ -209,11 +183,7 @@ fn encode_pair(first: u32, second: u32, out: &mut Vec<u8>) {
 }
 
 fn cut(at: usize, rest: &[u8]) -> Error {
-    let problem = Problem::CutRecord {
-        what: "entry",
-        needed: ENTRY_SIZE as u64,
-        available: rest.len() as u64,
-    };
+    let problem = Problem::CutRecord { what: "entry", needed: ENTRY_SIZE as u64, available: rest.len() as u64 };
     Error::at(at as u64, problem)
 }
 
@@ -224,22 +194,10 @@ mod tests {
     #[test]
     fn edges_round_trip_through_all_groups() {
         let all = [
-            Edge::Call {
-                caller: 7,
-                callee: 8,
-            },
-            Edge::AddressTaken {
-                function: 8,
-                prototype: 1,
-            },
-            Edge::IndirectCall {
-                caller: 7,
-                prototype: 1,
-            },
-            Edge::References {
-                caller: 7,
-                function: 8,
-            },
+            Edge::Call { caller: 7, callee: 8 },
+            Edge::AddressTaken { function: 8, prototype: 1 },
+            Edge::IndirectCall { caller: 7, prototype: 1 },
+            Edge::References { caller: 7, function: 8 },
         ];
         let mut data = Vec::new();
         encode_edges(&all, &mut data);
@@ -259,20 +217,13 @@ mod tests {
         encode_edges(&[], &mut data);
         data.push(0);
         assert!(edges(&data[8..]).next().is_some_and(|edge| edge.is_err()));
-        assert!(
-            prototypes(&data[..9])
-                .last()
-                .is_some_and(|entry| entry.is_err())
-        );
+        assert!(prototypes(&data[..9]).last().is_some_and(|entry| entry.is_err()));
     }
 
     #[test]
     fn prototypes_round_trip() {
         let mut data = Vec::new();
         encode_prototypes(&[(1, 2), (3, 4)], &mut data);
-        assert_eq!(
-            prototypes(&data).collect::<Result<Vec<_>>>(),
-            Ok(vec![(1, 2), (3, 4)])
-        );
+        assert_eq!(prototypes(&data).collect::<Result<Vec<_>>>(), Ok(vec![(1, 2), (3, 4)]));
     }
 }

@@ -39,9 +39,7 @@ impl Tag {
     /// The name of a known tag.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
-        TAGS.binary_search_by_key(&self, |row| row.0)
-            .ok()
-            .map(|index| TAGS[index].1)
+        TAGS.binary_search_by_key(&self, |row| row.0).ok().map(|index| TAGS[index].1)
     }
 }
 
@@ -68,14 +66,8 @@ mod tests {
     #[test]
     fn tags_ascend_and_names_are_unique() {
         assert!(TAGS.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert_eq!(
-            TAGS.iter().map(|row| row.1).collect::<HashSet<_>>().len(),
-            TAGS.len()
-        );
-        assert_eq!(
-            Tag::CUDA_ACCELERATOR_TARGET.to_string(),
-            "CUDA_ACCELERATOR_TARGET"
-        );
+        assert_eq!(TAGS.iter().map(|row| row.1).collect::<HashSet<_>>().len(), TAGS.len());
+        assert_eq!(Tag::CUDA_ACCELERATOR_TARGET.to_string(), "CUDA_ACCELERATOR_TARGET");
         assert_eq!(Tag(0x77).to_string(), "0x77");
     }
 }

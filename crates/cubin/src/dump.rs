@@ -33,11 +33,7 @@ impl<'file, 'data> Dump<'file, 'data> {
         // A table that cannot be read has no names to offer; the section itself then shows why.
         let symbols = file.symbols().unwrap_or_default();
         let mercury_symbols = file.mercury_symbols().unwrap_or_default();
-        Self {
-            file,
-            symbols,
-            mercury_symbols,
-        }
+        Self { file, symbols, mercury_symbols }
     }
 
     fn write(&self, out: &mut String) -> fmt::Result {
@@ -62,77 +58,42 @@ impl<'file, 'data> Dump<'file, 'data> {
             elf::ET_EXEC => "linked",
             _ => "unknown",
         };
-        let toolkit =
-            |number: Option<u32>| number.map_or("unknown".to_owned(), |number| number.to_string());
+        let toolkit = |number: Option<u32>| number.map_or("unknown".to_owned(), |number| number.to_string());
         writeln!(out, "header")?;
         write!(out, "  identification")?;
-        header
-            .ident
-            .iter()
-            .try_for_each(|byte| write!(out, " {byte:02x}"))?;
+        header.ident.iter().try_for_each(|byte| write!(out, " {byte:02x}"))?;
         let abi = match self.file.abi() {
             Abi::Cuda13 => "CUDA 13",
             Abi::Cuda12 => "CUDA 12",
         };
         writeln!(out, " ({abi})")?;
         writeln!(out, "  type {} ({kind})", header.kind)?;
-        writeln!(
-            out,
-            "  machine {} version {} entry {:#x}",
-            header.machine, header.version, header.entry
-        )?;
+        writeln!(out, "  machine {} version {} entry {:#x}", header.machine, header.version, header.entry)?;
         let accelerated = if self.file.is_accelerated() { "a" } else { "" };
-        let (virtual_sm, made_by) = (
-            toolkit(self.file.virtual_sm()),
-            toolkit(self.file.toolkit()),
-        );
+        let (virtual_sm, made_by) = (toolkit(self.file.virtual_sm()), toolkit(self.file.toolkit()));
         let sm = self.file.sm();
         let flags = header.flags;
-        writeln!(
-            out,
-            "  flags {flags:#010x} (sm_{sm}{accelerated}, virtual sm {virtual_sm}, toolkit {made_by})"
-        )?;
+        writeln!(out, "  flags {flags:#010x} (sm_{sm}{accelerated}, virtual sm {virtual_sm}, toolkit {made_by})")?;
         writeln!(
             out,
             "  section headers at {:#x}: {} of {} bytes, names in {}",
-            header.section_header_offset,
-            header.section_header_count,
-            header.section_header_size,
-            header.section_names
+            header.section_header_offset, header.section_header_count, header.section_header_size, header.section_names
         )?;
         writeln!(
             out,
             "  program headers at {:#x}: {} of {} bytes",
             header.program_header_offset, header.program_header_count, header.program_header_size
         )?;
-        writeln!(
-            out,
-            "  header size {}, file size {:#x}",
-            header.header_size,
-            self.file.bytes().len()
-        )
+        writeln!(out, "  header size {}, file size {:#x}", header.header_size, self.file.bytes().len())
     }
 
     fn section(&self, out: &mut String, section: &Section<'_>) -> fmt::Result {
-        let Section {
-            index,
-            name,
-            header,
-            ..
-        } = section;
-        write!(
-            out,
-            "  [{index}] '{name}' {} {}",
-            section.kind(),
-            section::flags_text(header.flags)
-        )?;
+        let Section { index, name, header, .. } = section;
+        write!(out, "  [{index}] '{name}' {} {}", section.kind(), section::flags_text(header.flags))?;
         write!(out, " offset {:#x} size {:#x}", header.offset, header.size)?;
         write!(out, " link {} info {:#x}", header.link, header.info)?;
         if header.flags & elf::SHF_INFO_LINK != 0 {
-            let name = self
-                .file
-                .section(header.info)
-                .map_or("?", |section| section.name);
+            let name = self.file.section(header.info).map_or("?", |section| section.name);
             write!(out, " '{name}'")?;
         }
         write!(out, " align {} entry {}", header.align, header.entry_size)?;
@@ -152,11 +113,7 @@ impl<'file, 'data> Dump<'file, 'data> {
 
     /// A section by index, with its name.
     fn section_name(&self, index: u32) -> String {
-        self.file
-            .section(index)
-            .map_or(format!("{index} ?"), |section| {
-                format!("{index} '{}'", section.name)
-            })
+        self.file.section(index).map_or(format!("{index} ?"), |section| format!("{index} '{}'", section.name))
     }
 }
 
@@ -166,25 +123,11 @@ fn write_segment(out: &mut String, index: usize, segment: &ProgramHeader) -> fmt
         elf::PT_PHDR => write!(out, "  [{index}] PHDR")?,
         kind => write!(out, "  [{index}] {kind:#x}")?,
     }
-    let ProgramHeader {
-        flags,
-        offset,
-        file_size,
-        memory_size,
-        align,
-        ..
-    } = segment;
+    let ProgramHeader { flags, offset, file_size, memory_size, align, .. } = segment;
     write!(out, " flags {flags:#x} offset {offset:#x}")?;
-    write!(
-        out,
-        " file size {file_size:#x} memory size {memory_size:#x} align {align}"
-    )?;
+    write!(out, " file size {file_size:#x} memory size {memory_size:#x} align {align}")?;
     if (segment.virtual_address, segment.physical_address) != (0, 0) {
-        write!(
-            out,
-            " addresses {:#x} {:#x}",
-            segment.virtual_address, segment.physical_address
-        )?;
+        write!(out, " addresses {:#x} {:#x}", segment.virtual_address, segment.physical_address)?;
     }
     writeln!(out)
 }

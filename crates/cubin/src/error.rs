@@ -24,11 +24,7 @@ impl Error {
     /// An error that concerns the file as a whole.
     #[must_use]
     pub fn new(problem: Problem) -> Self {
-        Self(Box::new(Place {
-            section: None,
-            offset: None,
-            problem,
-        }))
+        Self(Box::new(Place { section: None, offset: None, problem }))
     }
 
     /// An error at `offset`, in bytes from the start of whatever is being read.
@@ -37,11 +33,7 @@ impl Error {
     /// it an offset in the file.
     #[must_use]
     pub fn at(offset: u64, problem: Problem) -> Self {
-        Self(Box::new(Place {
-            section: None,
-            offset: Some(offset),
-            problem,
-        }))
+        Self(Box::new(Place { section: None, offset: Some(offset), problem }))
     }
 
     /// Says which section an error found in a section's contents belongs to.
@@ -52,12 +44,7 @@ impl Error {
     pub fn in_section(mut self, section: &Section<'_>) -> Self {
         if self.0.section.is_none() {
             self.0.section = Some((section.index, section.name.to_owned()));
-            self.0.offset = Some(
-                section
-                    .header
-                    .offset
-                    .saturating_add(self.0.offset.unwrap_or(0)),
-            );
+            self.0.offset = Some(section.header.offset.saturating_add(self.0.offset.unwrap_or(0)));
         }
         self
     }
@@ -65,10 +52,7 @@ impl Error {
     /// Index and name of the section that is wrong.
     #[must_use]
     pub fn section(&self) -> Option<(u32, &str)> {
-        self.0
-            .section
-            .as_ref()
-            .map(|(index, name)| (*index, name.as_str()))
+        self.0.section.as_ref().map(|(index, name)| (*index, name.as_str()))
     }
 
     /// Where in the file (or in the bytes that were given to a reader of section contents) it is wrong.
@@ -86,11 +70,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place {
-            section,
-            offset,
-            problem,
-        } = &*self.0;
+        let Place { section, offset, problem } = &*self.0;
         if let Some((index, name)) = section {
             write!(out, "section '{name}' ({index})")?;
             if offset.is_some() {
@@ -230,9 +210,7 @@ pub enum Problem {
     #[error("no relocation section")]
     NotRelocations,
     /// A relocated field does not lie in its section.
-    #[error(
-        "a relocated field of bits {first_bit}..{end_bit} does not fit into the {available} bytes left"
-    )]
+    #[error("a relocated field of bits {first_bit}..{end_bit} does not fit into the {available} bytes left")]
     FieldPastEnd {
         /// First bit of the field.
         first_bit: u32,

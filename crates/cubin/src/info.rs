@@ -188,10 +188,7 @@ impl Attribute {
     /// What is known about this attribute.
     #[must_use]
     pub fn row(self) -> Option<&'static Row> {
-        ATTRIBUTES
-            .binary_search_by_key(&self, |row| row.attribute)
-            .ok()
-            .map(|index| &ATTRIBUTES[index])
+        ATTRIBUTES.binary_search_by_key(&self, |row| row.attribute).ok().map(|index| &ATTRIBUTES[index])
     }
 
     /// Its name.
@@ -240,31 +237,18 @@ impl<'data> Record<'data> {
     #[must_use]
     pub fn sized(attribute: Attribute, payload: &'data [u8]) -> Option<Self> {
         let value = u16::try_from(payload.len()).ok()?;
-        Some(Self {
-            format: format::SIZED,
-            attribute,
-            value,
-            payload,
-        })
+        Some(Self { format: format::SIZED, attribute, value, payload })
     }
 
     /// The payload as 32-bit words; bytes that are left over at its end are not among them.
     pub fn words(&self) -> impl ExactSizeIterator<Item = u32> + DoubleEndedIterator + use<'data> {
-        self.payload
-            .as_chunks()
-            .0
-            .iter()
-            .map(|word| u32::from_le_bytes(*word))
+        self.payload.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word))
     }
 
     /// One word of the payload.
     #[must_use]
     pub fn word(&self, index: usize) -> Option<u32> {
-        self.payload
-            .as_chunks()
-            .0
-            .get(index)
-            .map(|word| u32::from_le_bytes(*word))
+        self.payload.as_chunks().0.get(index).map(|word| u32::from_le_bytes(*word))
     }
 
     /// The words of the payload that are symbol indices.
@@ -316,16 +300,9 @@ impl<'data> Iterator for Records<'data> {
     type Item = Result<Record<'data>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self
-            .data
-            .get(self.position..)
-            .filter(|rest| !rest.is_empty())?;
+        let rest = self.data.get(self.position..).filter(|rest| !rest.is_empty())?;
         let cut = |needed: usize| {
-            let problem = Problem::CutRecord {
-                what: "record",
-                needed: needed as u64,
-                available: rest.len() as u64,
-            };
+            let problem = Problem::CutRecord { what: "record", needed: needed as u64, available: rest.len() as u64 };
             Error::at(self.position as u64, problem)
         };
         let Some((&[format, attribute, low, high], behind)) = rest.split_first_chunk() else {
@@ -334,23 +311,14 @@ impl<'data> Iterator for Records<'data> {
             return Some(Err(error));
         };
         let value = u16::from_le_bytes([low, high]);
-        let length = if format == format::SIZED {
-            usize::from(value)
-        } else {
-            0
-        };
+        let length = if format == format::SIZED { usize::from(value) } else { 0 };
         let Some(payload) = behind.get(..length) else {
             let error = cut(HEADER_SIZE + length);
             self.position = self.data.len();
             return Some(Err(error));
         };
         self.position += HEADER_SIZE + length;
-        Some(Ok(Record {
-            format,
-            attribute: Attribute(attribute),
-            value,
-            payload,
-        }))
+        Some(Ok(Record { format, attribute: Attribute(attribute), value, payload }))
     }
 }
 
@@ -363,11 +331,7 @@ mod tests {
 
     #[test]
     fn attributes_ascend_and_names_are_unique() {
-        assert!(
-            ATTRIBUTES
-                .windows(2)
-                .all(|pair| pair[0].attribute < pair[1].attribute)
-        );
+        assert!(ATTRIBUTES.windows(2).all(|pair| pair[0].attribute < pair[1].attribute));
         let names: HashSet<_> = ATTRIBUTES.iter().map(|row| row.name).collect();
         assert_eq!(names.len(), ATTRIBUTES.len());
         assert_eq!(Attribute(0x60).to_string(), "0x60");
@@ -376,22 +340,14 @@ mod tests {
 
     #[test]
     fn records_round_trip() {
-        let data = [
-            4, 0x2f, 8, 0, 5, 0, 0, 0, 24, 0, 0, 0, 3, 0x5f, 1, 1, 1, 0x4d, 0, 0, 4, 0x0f, 0, 0,
-        ];
+        let data = [4, 0x2f, 8, 0, 5, 0, 0, 0, 24, 0, 0, 0, 3, 0x5f, 1, 1, 1, 0x4d, 0, 0, 4, 0x0f, 0, 0];
         let all: Vec<_> = records(&data).collect::<Result<_>>().unwrap_or_default();
         assert_eq!(all.len(), 4);
         assert_eq!(all[0].words().collect::<Vec<_>>(), [5, 24]);
         assert_eq!(all[0].symbols().collect::<Vec<_>>(), [5]);
         assert_eq!((all[0].word(1), all[0].word(2)), (Some(24), None));
-        assert_eq!(
-            (all[1].attribute, all[1].value),
-            (Attribute::MERCURY_ISA_VERSION, 0x101)
-        );
-        assert_eq!(
-            all.iter().map(Record::encoded_len).sum::<usize>(),
-            data.len()
-        );
+        assert_eq!((all[1].attribute, all[1].value), (Attribute::MERCURY_ISA_VERSION, 0x101));
+        assert_eq!(all.iter().map(Record::encoded_len).sum::<usize>(), data.len());
         let mut out = Vec::new();
         all.iter().for_each(|record| record.encode(&mut out));
         assert_eq!(out, data);
@@ -404,13 +360,7 @@ mod tests {
             assert!(all.next().is_some_and(|first| first.is_err()));
             assert!(all.next().is_none());
         }
-        let error = records(&[1, 2])
-            .next()
-            .and_then(Result::err)
-            .map(|error| error.to_string());
-        assert_eq!(
-            error.as_deref(),
-            Some("at offset 0x0: record needs 4 bytes, 2 are left")
-        );
+        let error = records(&[1, 2]).next().and_then(Result::err).map(|error| error.to_string());
+        assert_eq!(error.as_deref(), Some("at offset 0x0: record needs 4 bytes, 2 are left"));
     }
 }

@@ -70,10 +70,7 @@ impl<'data> Iterator for Notes<'data> {
             Ok((_, size)) => at.saturating_add(size).min(self.data.len()),
             Err(_) => self.data.len(),
         };
-        Some(
-            note.map(|(note, _)| note)
-                .map_err(|problem| Error::at(at as u64, problem)),
-        )
+        Some(note.map(|(note, _)| note).map_err(|problem| Error::at(at as u64, problem)))
     }
 }
 
@@ -81,43 +78,20 @@ impl std::iter::FusedIterator for Notes<'_> {}
 
 /// The note at the start of `bytes`, and its size with padding.
 fn parse(bytes: &[u8]) -> std::result::Result<(Note<'_>, usize), Problem> {
-    let cut = |needed: usize| Problem::CutRecord {
-        what: "note",
-        needed: needed as u64,
-        available: bytes.len() as u64,
-    };
-    let word = |index: usize| {
-        bytes
-            .as_chunks()
-            .0
-            .get(index)
-            .map(|word| u32::from_le_bytes(*word))
-    };
+    let cut = |needed: usize| Problem::CutRecord { what: "note", needed: needed as u64, available: bytes.len() as u64 };
+    let word = |index: usize| bytes.as_chunks().0.get(index).map(|word| u32::from_le_bytes(*word));
     let (Some(name_size), Some(size), Some(kind)) = (word(0), word(1), word(2)) else {
         return Err(cut(HEADER_SIZE));
     };
-    let aligned = |size: u32| {
-        usize::try_from(size)
-            .ok()
-            .and_then(|size| size.checked_next_multiple_of(4))
-    };
+    let aligned = |size: u32| usize::try_from(size).ok().and_then(|size| size.checked_next_multiple_of(4));
     let (Some(name_room), Some(room)) = (aligned(name_size), aligned(size)) else {
         return Err(cut(usize::MAX));
     };
     let start = HEADER_SIZE.saturating_add(name_room);
     let end = start.saturating_add(size as usize);
-    let name = bytes
-        .get(HEADER_SIZE..HEADER_SIZE.saturating_add(name_size as usize))
-        .ok_or_else(|| cut(end))?;
+    let name = bytes.get(HEADER_SIZE..HEADER_SIZE.saturating_add(name_size as usize)).ok_or_else(|| cut(end))?;
     let description = bytes.get(start..end).ok_or_else(|| cut(end))?;
-    Ok((
-        Note {
-            name,
-            kind,
-            description,
-        },
-        start.saturating_add(room),
-    ))
+    Ok((Note { name, kind, description }, start.saturating_add(room)))
 }
 
 /// Which tool did what: the description of a note of type [`TOOL`].
@@ -154,25 +128,13 @@ impl<'data> ToolNote<'data> {
         let (Some(object), Some(tool), Some(version), Some(build), Some(options)) = all else {
             return Err(Error::new(Problem::Note("tool")));
         };
-        Ok(Self {
-            object,
-            tool,
-            version,
-            build,
-            options,
-        })
+        Ok(Self { object, tool, version, build, options })
     }
 
     /// The whole note, as a section holds it.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
-        let strings = [
-            self.object,
-            self.tool,
-            self.version,
-            self.build,
-            self.options,
-        ];
+        let strings = [self.object, self.tool, self.version, self.build, self.options];
         let mut description = u32::from(LAYOUT_VERSION).to_le_bytes().to_vec();
         let mut offset = 0_u32;
         for string in strings {
@@ -186,12 +148,7 @@ impl<'data> ToolNote<'data> {
         // The padding counts as part of the description.
         description.resize(description.len().next_multiple_of(4), 0);
         let mut out = Vec::with_capacity(HEADER_SIZE + OWNER.len() + description.len());
-        Note {
-            name: OWNER,
-            kind: TOOL,
-            description: &description,
-        }
-        .encode(&mut out);
+        Note { name: OWNER, kind: TOOL, description: &description }.encode(&mut out);
         out
     }
 }
@@ -210,27 +167,12 @@ pub struct CudaInfo {
 impl CudaInfo {
     /// Reads a description.
     pub fn decode(description: &[u8]) -> Result<Self> {
-        let half = |index: usize| {
-            description
-                .as_chunks()
-                .0
-                .get(index)
-                .map(|half| u16::from_le_bytes(*half))
-        };
-        let (Some(note_version), Some(virtual_sm), Some(toolkit)) = (half(0), half(1), half(2))
-        else {
+        let half = |index: usize| description.as_chunks().0.get(index).map(|half| u16::from_le_bytes(*half));
+        let (Some(note_version), Some(virtual_sm), Some(toolkit)) = (half(0), half(1), half(2)) else {
             return Err(Error::new(Problem::Note("CUDA information")));
         };
-        let toolkit = if note_version >= LAYOUT_VERSION {
-            toolkit
-        } else {
-            0
-        };
-        Ok(Self {
-            note_version,
-            virtual_sm,
-            toolkit,
-        })
+        let toolkit = if note_version >= LAYOUT_VERSION { toolkit } else { 0 };
+        Ok(Self { note_version, virtual_sm, toolkit })
     }
 
     /// The whole note, as a section holds it.
@@ -241,12 +183,7 @@ impl CudaInfo {
         description[2..4].copy_from_slice(&self.virtual_sm.to_le_bytes());
         description[4..6].copy_from_slice(&self.toolkit.to_le_bytes());
         let mut out = Vec::with_capacity(HEADER_SIZE + OWNER.len() + description.len());
-        Note {
-            name: OWNER,
-            kind: CUDA_INFO,
-            description: &description,
-        }
-        .encode(&mut out);
+        Note { name: OWNER, kind: CUDA_INFO, description: &description }.encode(&mut out);
         out
     }
 }
@@ -258,13 +195,7 @@ mod tests {
     #[test]
     fn tool_notes_round_trip() {
         for options in ["", "-a", "-ab", "-abc", "-arch sm_90 -c  "] {
-            let note = ToolNote {
-                object: "",
-                tool: "ptxas",
-                version: "V1",
-                build: "Build x",
-                options,
-            };
+            let note = ToolNote { object: "", tool: "ptxas", version: "V1", build: "Build x", options };
             let bytes = note.encode();
             assert_eq!(bytes.len() % 4, 0);
             let all: Vec<_> = notes(&bytes).collect::<Result<_>>().unwrap_or_default();
@@ -276,34 +207,18 @@ mod tests {
 
     #[test]
     fn cuda_info_round_trips() {
-        let info = CudaInfo {
-            note_version: 2,
-            virtual_sm: 90,
-            toolkit: 130,
-        };
+        let info = CudaInfo { note_version: 2, virtual_sm: 90, toolkit: 130 };
         let bytes = info.encode();
         assert_eq!(bytes.len(), 32);
-        let note = notes(&bytes)
-            .next()
-            .and_then(Result::ok)
-            .map(|note| CudaInfo::decode(note.description));
+        let note = notes(&bytes).next().and_then(Result::ok).map(|note| CudaInfo::decode(note.description));
         assert_eq!(note, Some(Ok(info)));
     }
 
     #[test]
     fn notes_may_lie_about_their_sizes() {
-        let bytes = CudaInfo {
-            note_version: 2,
-            virtual_sm: 90,
-            toolkit: 130,
-        }
-        .encode();
+        let bytes = CudaInfo { note_version: 2, virtual_sm: 90, toolkit: 130 }.encode();
         for length in 1..bytes.len() {
-            assert!(
-                notes(&bytes[..length])
-                    .last()
-                    .is_some_and(|note| note.is_err())
-            );
+            assert!(notes(&bytes[..length]).last().is_some_and(|note| note.is_err()));
         }
         for byte in [0, 3, 4, 7] {
             let mut damaged = bytes.clone();

@@ -96,15 +96,7 @@ impl<'data> File<'data> {
         let segments = parse_segments(bytes, &header)?;
         let symbol_table = find_symbol_table(&sections, SectionType::SYMTAB)?;
         let mercury_symbol_table = find_symbol_table(&sections, SectionType::MERCURY_SYMTAB)?;
-        Ok(Self {
-            bytes,
-            abi,
-            header,
-            sections,
-            segments,
-            symbol_table,
-            mercury_symbol_table,
-        })
+        Ok(Self { bytes, abi, header, sections, segments, symbol_table, mercury_symbol_table })
     }
 
     /// The file header. Where the file has more than 65,280 sections, its counts of them are not the real ones.
@@ -146,23 +138,17 @@ impl<'data> File<'data> {
     /// The first section of a name. (It is searched for: remember what is needed often.)
     #[must_use]
     pub fn section_named(&self, name: &str) -> Option<u32> {
-        self.sections
-            .iter()
-            .skip(1)
-            .find(|section| section.name == name)
-            .map(|section| section.index)
+        self.sections.iter().skip(1).find(|section| section.name == name).map(|section| section.index)
     }
 
     /// The symbols of `.symtab`, the null symbol first; none when there is no such section.
     pub fn symbols(&self) -> Result<Vec<Symbol<'data>>> {
-        self.symbol_table
-            .map_or(Ok(Vec::new()), |table| self.decode_symbols(table))
+        self.symbol_table.map_or(Ok(Vec::new()), |table| self.decode_symbols(table))
     }
 
     /// The symbols of the Mercury view's symbol table; none when there is no such section.
     pub fn mercury_symbols(&self) -> Result<Vec<Symbol<'data>>> {
-        self.mercury_symbol_table
-            .map_or(Ok(Vec::new()), |table| self.decode_symbols(table))
+        self.mercury_symbol_table.map_or(Ok(Vec::new()), |table| self.decode_symbols(table))
     }
 
     /// Index of the section that [`symbols`](Self::symbols) reads.
@@ -214,18 +200,11 @@ impl<'data> File<'data> {
     #[must_use]
     pub fn is_accelerated(&self) -> bool {
         match self.abi {
-            Abi::Cuda13 => self
-                .sections
-                .iter()
-                .filter(|section| section.kind() == SectionType::COMPAT)
-                .any(|section| {
-                    info::records(section.data)
-                        .map_while(Result::ok)
-                        .any(|record| {
-                            Tag(record.attribute.0) == Tag::CUDA_ACCELERATOR_TARGET
-                                && record.value != 0
-                        })
-                }),
+            Abi::Cuda13 => self.sections.iter().filter(|section| section.kind() == SectionType::COMPAT).any(|section| {
+                info::records(section.data)
+                    .map_while(Result::ok)
+                    .any(|record| Tag(record.attribute.0) == Tag::CUDA_ACCELERATOR_TARGET && record.value != 0)
+            }),
             Abi::Cuda12 => self.header.flags & 0x0800 != 0,
         }
     }
@@ -234,14 +213,8 @@ impl<'data> File<'data> {
     #[must_use]
     pub fn cuda_info(&self) -> Option<CudaInfo> {
         let is_note = |section: &&Section<'_>| section.kind() == SectionType::NOTE;
-        let notes = self
-            .sections
-            .iter()
-            .filter(is_note)
-            .flat_map(|section| note::notes(section.data));
-        let mut of_kind = notes
-            .filter_map(Result::ok)
-            .filter(|note| note.kind == note::CUDA_INFO);
+        let notes = self.sections.iter().filter(is_note).flat_map(|section| note::notes(section.data));
+        let mut of_kind = notes.filter_map(Result::ok).filter(|note| note.kind == note::CUDA_INFO);
         of_kind.find_map(|note| CudaInfo::decode(note.description).ok())
     }
 
@@ -251,21 +224,17 @@ impl<'data> File<'data> {
         };
         let (records, rest) = section.data.as_chunks::<{ SymbolRecord::SIZE }>();
         if !rest.is_empty() || section.header.entry_size != SymbolRecord::SIZE as u64 {
-            let problem = Problem::PartialEntry {
-                size: section.header.size,
-                entry_size: section.header.entry_size,
-            };
+            let problem = Problem::PartialEntry { size: section.header.size, entry_size: section.header.entry_size };
             return Err(Error::new(problem).in_section(section));
         }
-        let extended = self.sections.iter().find(|section| {
-            section.kind() == SectionType::SYMTAB_SHNDX && section.header.link == table.index
-        });
+        let extended = self
+            .sections
+            .iter()
+            .find(|section| section.kind() == SectionType::SYMTAB_SHNDX && section.header.link == table.index);
         let extended = extended.map_or(&[][..], |section| section.data.as_chunks::<4>().0);
         let decode = |(index, record): (usize, &[u8; SymbolRecord::SIZE])| {
             self.decode_symbol(index, SymbolRecord::read(record), table.strings, extended)
-                .map_err(|problem| {
-                    Error::at((index * SymbolRecord::SIZE) as u64, problem).in_section(section)
-                })
+                .map_err(|problem| Error::at((index * SymbolRecord::SIZE) as u64, problem).in_section(section))
         };
         records.iter().enumerate().map(decode).collect()
     }
@@ -289,9 +258,7 @@ impl<'data> File<'data> {
             elf::SHN_ABS => SymbolSection::Absolute,
             elf::SHN_COMMON => SymbolSection::Common,
             elf::SHN_XINDEX => {
-                let real = extended
-                    .get(index)
-                    .ok_or(Problem::NoExtendedIndex(number))?;
+                let real = extended.get(index).ok_or(Problem::NoExtendedIndex(number))?;
                 SymbolSection::Index(u32::from_le_bytes(*real))
             }
             reserved if reserved >= elf::SHN_LORESERVE => SymbolSection::Reserved(reserved),
@@ -300,11 +267,7 @@ impl<'data> File<'data> {
         if let SymbolSection::Index(index) = section
             && self.section(index).is_none()
         {
-            return Err(Problem::SymbolSection {
-                symbol: number,
-                index,
-                count: self.sections.len() as u32,
-            });
+            return Err(Problem::SymbolSection { symbol: number, index, count: self.sections.len() as u32 });
         }
         Ok(Symbol {
             name,
@@ -330,8 +293,7 @@ fn parse_header(bytes: &[u8]) -> Result<(Header, Abi)> {
         Some(&class) => return Err(Error::at(4, Problem::UnknownClass(class))),
         None => return Err(past_end("the file header", Header::SIZE as u64, bytes)),
     }
-    let header = Header::parse(bytes, 0)
-        .ok_or_else(|| past_end("the file header", Header::SIZE as u64, bytes))?;
+    let header = Header::parse(bytes, 0).ok_or_else(|| past_end("the file header", Header::SIZE as u64, bytes))?;
     let [.., data, _, os_abi, version, _, _, _, _, _, _, _] = header.ident;
     if data != elf::DATA_LSB {
         return Err(Error::at(5, Problem::NotLittleEndian(data)));
@@ -354,20 +316,11 @@ fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Sect
     }
     let size = u64::from(header.section_header_size);
     if size != SectionHeader::SIZE as u64 {
-        let problem = Problem::Field {
-            field: "size of a section header",
-            found: size,
-            expected: SectionHeader::SIZE as u64,
-        };
+        let problem = Problem::Field { field: "size of a section header", found: size, expected: SectionHeader::SIZE as u64 };
         return Err(Error::at(58, problem));
     }
-    let null_section = SectionHeader::parse(bytes, start).ok_or_else(|| {
-        past_end(
-            "the section header table",
-            start.saturating_add(size),
-            bytes,
-        )
-    })?;
+    let null_section = SectionHeader::parse(bytes, start)
+        .ok_or_else(|| past_end("the section header table", start.saturating_add(size), bytes))?;
     // Counts that do not fit into the header are in the null section.
     let count = match header.section_header_count {
         0 => null_section.size,
@@ -378,23 +331,11 @@ fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Sect
         index => index.into(),
     };
     let table = table(bytes, "the section header table", start, count, size)?;
-    let headers: Vec<_> = table
-        .as_chunks()
-        .0
-        .iter()
-        .map(SectionHeader::read)
-        .collect();
+    let headers: Vec<_> = table.as_chunks().0.iter().map(SectionHeader::read).collect();
 
     let names = headers.get(names_index as usize).ok_or_else(|| {
         let what = "the header's index of section names";
-        Error::at(
-            62,
-            Problem::SectionIndex {
-                what,
-                index: names_index,
-                count: headers.len() as u32,
-            },
-        )
+        Error::at(62, Problem::SectionIndex { what, index: names_index, count: headers.len() as u32 })
     })?;
     let names = contents(bytes, names)
         .and_then(|data| StringTable::new(data).ok_or(Problem::NotText))
@@ -404,31 +345,12 @@ fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Sect
         let index = index as u32;
         let name = names.get(header.name).ok_or_else(|| {
             let size = names.bytes().len() as u64;
-            let problem = Problem::Name {
-                what: "section",
-                index,
-                name: header.name,
-                size,
-            };
-            Error::at(
-                start + u64::from(index) * SectionHeader::SIZE as u64,
-                problem,
-            )
+            let problem = Problem::Name { what: "section", index, name: header.name, size };
+            Error::at(start + u64::from(index) * SectionHeader::SIZE as u64, problem)
         })?;
-        let data = contents(bytes, header).map_err(|problem| {
-            Error::new(problem).in_section(&Section {
-                index,
-                name,
-                header: *header,
-                data: &[],
-            })
-        })?;
-        Ok(Section {
-            index,
-            name,
-            header: *header,
-            data,
-        })
+        let data = contents(bytes, header)
+            .map_err(|problem| Error::new(problem).in_section(&Section { index, name, header: *header, data: &[] }))?;
+        Ok(Section { index, name, header: *header, data })
     };
     headers.iter().enumerate().map(section).collect()
 }
@@ -439,27 +361,12 @@ fn parse_segments(bytes: &[u8], header: &Header) -> Result<Vec<ProgramHeader>> {
     }
     let size = u64::from(header.program_header_size);
     if size != ProgramHeader::SIZE as u64 {
-        let problem = Problem::Field {
-            field: "size of a program header",
-            found: size,
-            expected: ProgramHeader::SIZE as u64,
-        };
+        let problem = Problem::Field { field: "size of a program header", found: size, expected: ProgramHeader::SIZE as u64 };
         return Err(Error::at(54, problem));
     }
     let start = header.program_header_offset;
-    let table = table(
-        bytes,
-        "the program header table",
-        start,
-        header.program_header_count.into(),
-        size,
-    )?;
-    let segments: Vec<_> = table
-        .as_chunks()
-        .0
-        .iter()
-        .map(ProgramHeader::read)
-        .collect();
+    let table = table(bytes, "the program header table", start, header.program_header_count.into(), size)?;
+    let segments: Vec<_> = table.as_chunks().0.iter().map(ProgramHeader::read).collect();
     for (index, segment) in segments.iter().enumerate() {
         range(bytes, "a segment", segment.offset, segment.file_size)
             .map_err(|problem| Error::at(start + (index * ProgramHeader::SIZE) as u64, problem))?;
@@ -468,24 +375,13 @@ fn parse_segments(bytes: &[u8], header: &Header) -> Result<Vec<ProgramHeader>> {
 }
 
 /// The bytes of a table of `count` entries.
-fn table<'data>(
-    bytes: &'data [u8],
-    what: &'static str,
-    start: u64,
-    count: u64,
-    size: u64,
-) -> Result<&'data [u8]> {
-    let size = count
-        .checked_mul(size)
-        .ok_or_else(|| Error::at(start, Problem::Overflow(what)))?;
+fn table<'data>(bytes: &'data [u8], what: &'static str, start: u64, count: u64, size: u64) -> Result<&'data [u8]> {
+    let size = count.checked_mul(size).ok_or_else(|| Error::at(start, Problem::Overflow(what)))?;
     range(bytes, what, start, size).map_err(|problem| Error::at(start, problem))
 }
 
 /// The contents of a section: none in the file, for types that have none there.
-fn contents<'data>(
-    bytes: &'data [u8],
-    header: &SectionHeader,
-) -> std::result::Result<&'data [u8], Problem> {
+fn contents<'data>(bytes: &'data [u8], header: &SectionHeader) -> std::result::Result<&'data [u8], Problem> {
     let kind = SectionType(header.kind);
     if kind == SectionType::NULL || kind.is_no_bits() {
         return Ok(&[]);
@@ -493,37 +389,19 @@ fn contents<'data>(
     range(bytes, "a section", header.offset, header.size)
 }
 
-fn range<'data>(
-    bytes: &'data [u8],
-    what: &'static str,
-    start: u64,
-    size: u64,
-) -> std::result::Result<&'data [u8], Problem> {
+fn range<'data>(bytes: &'data [u8], what: &'static str, start: u64, size: u64) -> std::result::Result<&'data [u8], Problem> {
     let end = start.checked_add(size).ok_or(Problem::Overflow(what))?;
     let index = |offset: u64| usize::try_from(offset).ok();
-    let found = index(start)
-        .zip(index(end))
-        .and_then(|(start, end)| bytes.get(start..end));
-    found.ok_or(Problem::PastEnd {
-        what,
-        end,
-        file_size: bytes.len() as u64,
-    })
+    let found = index(start).zip(index(end)).and_then(|(start, end)| bytes.get(start..end));
+    found.ok_or(Problem::PastEnd { what, end, file_size: bytes.len() as u64 })
 }
 
 fn past_end(what: &'static str, end: u64, bytes: &[u8]) -> Error {
-    Error::new(Problem::PastEnd {
-        what,
-        end,
-        file_size: bytes.len() as u64,
-    })
+    Error::new(Problem::PastEnd { what, end, file_size: bytes.len() as u64 })
 }
 
 /// The one section of a type that is a symbol table, with its strings.
-fn find_symbol_table<'data>(
-    sections: &[Section<'data>],
-    kind: SectionType,
-) -> Result<Option<SymbolTable<'data>>> {
+fn find_symbol_table<'data>(sections: &[Section<'data>], kind: SectionType) -> Result<Option<SymbolTable<'data>>> {
     let mut tables = sections.iter().filter(|section| section.kind() == kind);
     let Some(section) = tables.next() else {
         return Ok(None);
@@ -532,22 +410,12 @@ fn find_symbol_table<'data>(
         return Err(Error::new(Problem::Duplicate("symbol table")).in_section(second));
     }
     let link = section.header.link;
-    let strings = sections
-        .get(link as usize)
-        .filter(|strings| strings.kind().contents() == Contents::Strings);
+    let strings = sections.get(link as usize).filter(|strings| strings.kind().contents() == Contents::Strings);
     let Some(strings) = strings else {
         let what = "the string table of the symbols";
-        let problem = Problem::SectionKind {
-            what,
-            index: link,
-            expected: "string table",
-        };
+        let problem = Problem::SectionKind { what, index: link, expected: "string table" };
         return Err(Error::new(problem).in_section(section));
     };
-    let table = StringTable::new(strings.data)
-        .ok_or_else(|| Error::new(Problem::NotText).in_section(strings))?;
-    Ok(Some(SymbolTable {
-        index: section.index,
-        strings: table,
-    }))
+    let table = StringTable::new(strings.data).ok_or_else(|| Error::new(Problem::NotText).in_section(strings))?;
+    Ok(Some(SymbolTable { index: section.index, strings: table }))
 }

@@ -126,23 +126,14 @@ impl Relocation {
     /// As an entry without addend, which is lost.
     #[must_use]
     pub fn rel(&self) -> RelRecord {
-        RelRecord {
-            offset: self.offset,
-            kind: self.kind.0,
-            symbol: self.symbol,
-        }
+        RelRecord { offset: self.offset, kind: self.kind.0, symbol: self.symbol }
     }
 
     /// As an entry with addend.
     #[must_use]
     pub fn rela(&self) -> RelaRecord {
         let addend = self.addend.cast_unsigned();
-        RelaRecord {
-            offset: self.offset,
-            kind: self.kind.0,
-            symbol: self.symbol,
-            addend,
-        }
+        RelaRecord { offset: self.offset, kind: self.kind.0, symbol: self.symbol, addend }
     }
 }
 
@@ -170,10 +161,7 @@ pub fn entries<'data>(section: &Section<'data>) -> Result<Entries<'data>> {
         _ => return Err(Error::new(Problem::NotRelocations).in_section(section)),
     };
     if !rest.is_empty() {
-        let problem = Problem::PartialEntry {
-            size: section.data.len() as u64,
-            entry_size: entry_size as u64,
-        };
+        let problem = Problem::PartialEntry { size: section.data.len() as u64, entry_size: entry_size as u64 };
         return Err(Error::new(problem).in_section(section));
     }
     Ok(Entries(form))
@@ -181,23 +169,13 @@ pub fn entries<'data>(section: &Section<'data>) -> Result<Entries<'data>> {
 
 fn from_rel(bytes: &[u8; RelRecord::SIZE]) -> Relocation {
     let record = RelRecord::read(bytes);
-    Relocation {
-        offset: record.offset,
-        kind: RelocationType(record.kind),
-        symbol: record.symbol,
-        addend: 0,
-    }
+    Relocation { offset: record.offset, kind: RelocationType(record.kind), symbol: record.symbol, addend: 0 }
 }
 
 fn from_rela(bytes: &[u8; RelaRecord::SIZE]) -> Relocation {
     let record = RelaRecord::read(bytes);
     let addend = record.addend.cast_signed();
-    Relocation {
-        offset: record.offset,
-        kind: RelocationType(record.kind),
-        symbol: record.symbol,
-        addend,
-    }
+    Relocation { offset: record.offset, kind: RelocationType(record.kind), symbol: record.symbol, addend }
 }
 
 impl Iterator for Entries<'_> {
@@ -242,14 +220,7 @@ pub enum Mode {
 /// Applies a relocation: stores `value` and `bank` into the bits of `field` at `offset` of a section's contents.
 ///
 /// Bits that do not fit a field are cut off. Nothing is changed when an error is returned.
-pub fn apply(
-    field: &[Bits],
-    code: &mut [u8],
-    offset: u64,
-    value: u64,
-    bank: u8,
-    mode: Mode,
-) -> Result<()> {
+pub fn apply(field: &[Bits], code: &mut [u8], offset: u64, value: u64, bank: u8, mode: Mode) -> Result<()> {
     for bits in field {
         word(bits, code, offset)?;
     }
@@ -257,9 +228,7 @@ pub fn apply(
         let shifted = |part: u64| part.checked_shr(bits.value_shift.into()).unwrap_or(0);
         let stored = match (bits.part, mode) {
             (Part::Value, Mode::Replace) => shifted(value),
-            (Part::Value, Mode::Add) => {
-                shifted(value).wrapping_add(read_field(bits, code, offset)?)
-            }
+            (Part::Value, Mode::Add) => shifted(value).wrapping_add(read_field(bits, code, offset)?),
             (Part::Bank, _) => shifted(bank.into()),
             (Part::Zero, _) => 0,
         };
@@ -286,9 +255,7 @@ pub fn write_field(bits: &Bits, code: &mut [u8], offset: u64, value: u64) -> Res
 }
 
 fn mask(bits: &Bits) -> u128 {
-    1_u128
-        .checked_shl(bits.width.into())
-        .map_or(u128::MAX, |end| end - 1)
+    1_u128.checked_shl(bits.width.into()).map_or(u128::MAX, |end| end - 1)
 }
 
 /// The bytes that a field touches, from the first of its word on, and what they hold.
@@ -300,11 +267,7 @@ fn word(bits: &Bits, code: &[u8], offset: u64) -> Result<(std::ops::Range<usize>
     });
     let Some((range, bytes)) = found.filter(|(_, bytes)| bytes.len() <= 16) else {
         let available = (code.len() as u64).saturating_sub(offset);
-        let problem = Problem::FieldPastEnd {
-            first_bit: bits.first_bit.into(),
-            end_bit,
-            available,
-        };
+        let problem = Problem::FieldPastEnd { first_bit: bits.first_bit.into(), end_bit, available };
         return Err(Error::at(offset, problem));
     };
     let mut word = [0; 16];
@@ -337,22 +300,13 @@ mod tests {
         for row in CUDA.iter().chain(MERCURY) {
             let mut taken = 0_u128;
             for bits in row.field {
-                assert!(
-                    bits.width > 0 && u32::from(bits.first_bit) + u32::from(bits.width) <= 128,
-                    "{}",
-                    row.name
-                );
+                assert!(bits.width > 0 && u32::from(bits.first_bit) + u32::from(bits.width) <= 128, "{}", row.name);
                 assert!(bits.value_shift < 64, "{}", row.name);
                 let here = mask(bits) << bits.first_bit;
                 assert_eq!(taken & here, 0, "{}", row.name);
                 taken |= here;
             }
-            assert_eq!(
-                row.owner == Owner::None,
-                row.field.is_empty(),
-                "{}",
-                row.name
-            );
+            assert_eq!(row.owner == Owner::None, row.field.is_empty(), "{}", row.name);
         }
     }
 
@@ -361,24 +315,16 @@ mod tests {
         // Many names end in width and first bit: ABS24_40, CONST_FIELD21_38 (which counts the bank's 5 bits).
         for row in CUDA {
             let mut parts = row.name.rsplit('_');
-            let (Some(Ok(first)), Some(kind)) = (parts.next().map(str::parse::<u8>), parts.next())
-            else {
+            let (Some(Ok(first)), Some(kind)) = (parts.next().map(str::parse::<u8>), parts.next()) else {
                 continue;
             };
             for (prefix, bank) in [("ABS", 0), ("FIELD", 5)] {
-                let width = kind
-                    .strip_prefix(prefix)
-                    .and_then(|digits| digits.parse::<u8>().ok());
+                let width = kind.strip_prefix(prefix).and_then(|digits| digits.parse::<u8>().ok());
                 let Some(width) = width else { continue };
                 if row.name.contains("_16_34") || row.name == "R_CUDA_CONST_FIELD19_28" {
                     continue; // The two kinds of split fields.
                 }
-                assert_eq!(
-                    (row.field[0].first_bit, row.field[0].width + bank),
-                    (first, width),
-                    "{}",
-                    row.name
-                );
+                assert_eq!((row.field[0].first_bit, row.field[0].width + bank), (first, width), "{}", row.name);
             }
         }
     }
@@ -397,37 +343,18 @@ mod tests {
             (65, 8, 2 << 40),
         ] {
             let mut code = [0; 16];
-            assert_eq!(
-                apply(field(kind), &mut code, 0, value, 3, Mode::Replace),
-                Ok(())
-            );
+            assert_eq!(apply(field(kind), &mut code, 0, value, 3, Mode::Replace), Ok(()));
             assert_eq!(u128::from_le_bytes(code), low, "{}", RelocationType(kind));
             // The bank is the same again, the offset doubles.
-            assert_eq!(
-                apply(field(kind), &mut code, 0, value, 3, Mode::Add),
-                Ok(())
-            );
-            assert_eq!(
-                read_field(&field(kind)[0], &code, 0),
-                Ok((2 * value) >> field(kind)[0].value_shift)
-            );
+            assert_eq!(apply(field(kind), &mut code, 0, value, 3, Mode::Add), Ok(()));
+            assert_eq!(read_field(&field(kind)[0], &code, 0), Ok((2 * value) >> field(kind)[0].value_shift));
         }
     }
 
     #[test]
     fn fields_reach_beyond_eight_bytes() {
         let mut code = [0xff; 18];
-        assert_eq!(
-            apply(
-                field(75),
-                &mut code,
-                1,
-                0x0001_2345_6789_abcc,
-                0,
-                Mode::Replace
-            ),
-            Ok(())
-        );
+        assert_eq!(apply(field(75), &mut code, 1, 0x0001_2345_6789_abcc, 0, Mode::Replace), Ok(()));
         let word = u128::from_le_bytes(code[1..17].try_into().unwrap_or_default());
         assert_eq!(word >> 16 & 0xff, 0x0001_2345_6789_abcc >> 2 & 0xff);
         assert_eq!(word >> 34 & ((1 << 47) - 1), 0x0001_2345_6789_abcc >> 10);
@@ -437,19 +364,13 @@ mod tests {
     #[test]
     fn a_field_may_end_with_the_section_but_not_behind_it() {
         let mut code = [0; 8];
-        assert_eq!(
-            apply(field(55), &mut code, 0, 0x1234_5678, 0, Mode::Replace),
-            Ok(())
-        );
+        assert_eq!(apply(field(55), &mut code, 0, 0x1234_5678, 0, Mode::Replace), Ok(()));
         assert_eq!(code, [0, 0, 0, 0, 0x78, 0x56, 0x34, 0x12]);
         for offset in [1, 8, 9, u64::MAX] {
             assert!(apply(field(55), &mut code, offset, 1, 0, Mode::Replace).is_err());
         }
-        let error = apply(field(55), &mut code, 1, 1, 0, Mode::Replace)
-            .err()
-            .map(|error| error.to_string());
-        let text =
-            "at offset 0x1: a relocated field of bits 32..64 does not fit into the 7 bytes left";
+        let error = apply(field(55), &mut code, 1, 1, 0, Mode::Replace).err().map(|error| error.to_string());
+        let text = "at offset 0x1: a relocated field of bits 32..64 does not fit into the 7 bytes left";
         assert_eq!(error.as_deref(), Some(text));
         assert_eq!(code, [0, 0, 0, 0, 0x78, 0x56, 0x34, 0x12]);
     }

@@ -124,10 +124,7 @@ impl SectionType {
     /// What is known about this type.
     #[must_use]
     pub fn row(self) -> Option<&'static Row> {
-        TYPES
-            .binary_search_by_key(&self, |row| row.kind)
-            .ok()
-            .map(|index| &TYPES[index])
+        TYPES.binary_search_by_key(&self, |row| row.kind).ok().map(|index| &TYPES[index])
     }
 
     /// The name that tools print.
@@ -198,11 +195,7 @@ pub fn flags_text(flags: u64) -> String {
     if rest != 0 {
         parts.push(format!("{rest:#x}"));
     }
-    if parts.is_empty() {
-        "-".to_owned()
-    } else {
-        parts.join("+")
-    }
+    if parts.is_empty() { "-".to_owned() } else { parts.join("+") }
 }
 
 #[cfg(test)]
@@ -219,10 +212,7 @@ mod tests {
 
     #[test]
     fn banks_are_numbered_by_type() {
-        let banks: Vec<_> = TYPES
-            .iter()
-            .filter_map(|row| row.kind.constant_bank())
-            .collect();
+        let banks: Vec<_> = TYPES.iter().filter_map(|row| row.kind.constant_bank()).collect();
         assert_eq!(banks, (0..8).collect::<Vec<_>>());
         assert_eq!(SectionType::CONSTANT_3.constant_bank(), Some(3));
         assert_eq!(SectionType::MERCURY_CONSTANT_USER.constant_bank(), None);
@@ -230,15 +220,8 @@ mod tests {
 
     #[test]
     fn no_bits_are_the_spaces_without_contents() {
-        let no_bits: Vec<_> = TYPES
-            .iter()
-            .filter(|row| row.kind.is_no_bits())
-            .map(|row| row.kind.0)
-            .collect();
-        assert_eq!(
-            no_bits,
-            [8, 0x7000_0007, 0x7000_0009, 0x7000_000a, 0x7000_0015]
-        );
+        let no_bits: Vec<_> = TYPES.iter().filter(|row| row.kind.is_no_bits()).map(|row| row.kind.0).collect();
+        assert_eq!(no_bits, [8, 0x7000_0007, 0x7000_0009, 0x7000_000a, 0x7000_0015]);
     }
 
     #[test]

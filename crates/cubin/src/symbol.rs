@@ -245,10 +245,7 @@ mod tests {
         // An index that looks like a special value is still an index.
         for index in [0xff00, 0xfff2, 0xffff, 0x1_0000] {
             symbol.section = SymbolSection::Index(index);
-            assert_eq!(
-                (symbol.record().0.section, symbol.record().1),
-                (elf::SHN_XINDEX, index)
-            );
+            assert_eq!((symbol.record().0.section, symbol.record().1), (elf::SHN_XINDEX, index));
         }
     }
 }

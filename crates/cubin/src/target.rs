@@ -82,11 +82,7 @@ impl Target {
     /// Code runs on its own GPU, whatever the variants, and on later GPUs of its generation unless it is accelerated.
     #[must_use]
     pub fn accepts(&self, number: u32, accelerated: bool) -> bool {
-        let shares = |number: u32| {
-            TARGETS
-                .iter()
-                .any(|t| t.number == number && t.shares_generation)
-        };
+        let shares = |number: u32| TARGETS.iter().any(|t| t.number == number && t.shares_generation);
         number == self.number
             || (!accelerated
                 && number < self.number
@@ -122,34 +118,18 @@ const HOPPER: Target = Target {
     ..TURING_TO_ADA
 };
 
-const BLACKWELL: Target = Target {
-    oldest_toolkit: 0,
-    machine_flags: 2,
-    views: Views::Two,
-    ..HOPPER
-};
+const BLACKWELL: Target = Target { oldest_toolkit: 0, machine_flags: 2, views: Views::Two, ..HOPPER };
 
 const fn target(name: &'static str, number: u32, variant: Variant, common: Target) -> Target {
-    Target {
-        name,
-        number,
-        variant,
-        ..common
-    }
+    Target { name, number, variant, ..common }
 }
 
 const fn with_shared(shared_limit: u64, target: Target) -> Target {
-    Target {
-        shared_limit,
-        ..target
-    }
+    Target { shared_limit, ..target }
 }
 
 const fn embedded(target: Target) -> Target {
-    Target {
-        shares_generation: false,
-        ..target
-    }
+    Target { shares_generation: false, ..target }
 }
 
 use Variant::{Accelerated, Family, Plain};
@@ -196,23 +176,15 @@ mod tests {
             assert_eq!(target.name, format!("sm_{}{letter}", target.number));
             assert_eq!(Target::by_name(target.name), Some(target));
         }
-        assert_eq!(
-            Target::all()
-                .iter()
-                .map(|target| target.name)
-                .collect::<HashSet<_>>()
-                .len(),
-            23
-        );
+        assert_eq!(Target::all().iter().map(|target| target.name).collect::<HashSet<_>>().len(), 23);
         assert_eq!(Target::by_name("sm_70"), None);
         assert!(Target::all().is_sorted_by_key(|target| (target.number, target.name)));
     }
 
     #[test]
     fn code_runs_on_its_own_and_on_later_gpus_of_its_generation() {
-        let accepts = |target: &str, number, accelerated| {
-            Target::by_name(target).is_some_and(|target| target.accepts(number, accelerated))
-        };
+        let accepts =
+            |target: &str, number, accelerated| Target::by_name(target).is_some_and(|target| target.accepts(number, accelerated));
         for (target, number) in [
             ("sm_80", 80),
             ("sm_86", 80),
@@ -256,12 +228,7 @@ mod tests {
     #[test]
     fn accelerated_targets_have_more_shared_memory() {
         for target in Target::all() {
-            assert_eq!(
-                target.shared_limit > 0xc000,
-                target.variant == Accelerated,
-                "{}",
-                target.name
-            );
+            assert_eq!(target.shared_limit > 0xc000, target.variant == Accelerated, "{}", target.name);
         }
     }
 }

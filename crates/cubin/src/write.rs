@@ -29,21 +29,9 @@ impl Image {
             0 => 0,
             _ => offset.saturating_add((count as u64).saturating_mul(size as u64)),
         };
-        let sections = table(
-            self.header.section_header_offset,
-            self.sections.len(),
-            SectionHeader::SIZE,
-        );
-        let segments = table(
-            self.header.program_header_offset,
-            self.segments.len(),
-            ProgramHeader::SIZE,
-        );
-        let contents = self
-            .sections
-            .iter()
-            .skip(1)
-            .filter(|section| !SectionType(section.kind).is_no_bits());
+        let sections = table(self.header.section_header_offset, self.sections.len(), SectionHeader::SIZE);
+        let segments = table(self.header.program_header_offset, self.segments.len(), ProgramHeader::SIZE);
+        let contents = self.sections.iter().skip(1).filter(|section| !SectionType(section.kind).is_no_bits());
         contents
             .map(|section| section.offset.saturating_add(section.size))
             .chain([Header::SIZE as u64, sections, segments])
@@ -58,14 +46,11 @@ impl Image {
     pub fn write_headers(&self, out: &mut [u8]) -> Result<()> {
         let available = out.len() as u64;
         if self.size() > available {
-            return Err(Error::new(Problem::ImageSize {
-                needed: self.size(),
-                available,
-            }));
+            return Err(Error::new(Problem::ImageSize { needed: self.size(), available }));
         }
         let mut header = self.header;
-        header.program_header_count = u16::try_from(self.segments.len())
-            .map_err(|_| Error::new(Problem::Overflow("the number of program headers")))?;
+        header.program_header_count =
+            u16::try_from(self.segments.len()).map_err(|_| Error::new(Problem::Overflow("the number of program headers")))?;
         let mut null_section = self.sections.first().copied().unwrap_or_default();
         match u16::try_from(self.sections.len()) {
             // The reference linker counts 65,280 sections in the header, one more than ELF would.
@@ -83,8 +68,7 @@ impl Image {
             if index == 0 { &null_section } else { section }.write(&mut out[at..]);
         }
         for (index, segment) in self.segments.iter().enumerate() {
-            segment
-                .write(&mut out[place(header.program_header_offset, index, ProgramHeader::SIZE)..]);
+            segment.write(&mut out[place(header.program_header_offset, index, ProgramHeader::SIZE)..]);
         }
         Ok(())
     }
@@ -97,10 +81,7 @@ mod tests {
     #[test]
     fn many_sections_are_counted_in_the_null_section() {
         for count in [0xff00_usize, 0xff01, 0x1_0001] {
-            let mut image = Image {
-                sections: vec![SectionHeader::default(); count],
-                ..Image::default()
-            };
+            let mut image = Image { sections: vec![SectionHeader::default(); count], ..Image::default() };
             image.header.section_header_offset = 64;
             image.header.section_names = 1;
             let mut out = vec![0; usize::try_from(image.size()).unwrap_or(0)];
@@ -109,10 +90,7 @@ mod tests {
             let header = Header::parse(&out, 0).unwrap_or_default();
             let null = SectionHeader::parse(&out, 64).unwrap_or_default();
             let long = count > 0xff00;
-            assert_eq!(
-                usize::from(header.section_header_count),
-                if long { 0 } else { count }
-            );
+            assert_eq!(usize::from(header.section_header_count), if long { 0 } else { count });
             assert_eq!(null.size, if long { count as u64 } else { 0 });
             assert_eq!((header.section_names, null.link), (1, 0));
         }
@@ -120,16 +98,8 @@ mod tests {
 
     #[test]
     fn a_layout_that_overflows_is_refused() {
-        let mut image = Image {
-            sections: vec![SectionHeader::default(); 2],
-            ..Image::default()
-        };
-        image.sections[1] = SectionHeader {
-            kind: 1,
-            offset: u64::MAX,
-            size: 2,
-            ..SectionHeader::default()
-        };
+        let mut image = Image { sections: vec![SectionHeader::default(); 2], ..Image::default() };
+        image.sections[1] = SectionHeader { kind: 1, offset: u64::MAX, size: 2, ..SectionHeader::default() };
         assert_eq!(image.size(), u64::MAX);
         assert!(image.write_headers(&mut [0; 1000]).is_err());
         image.sections[1].offset = 0;

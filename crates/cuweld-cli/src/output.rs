@@ -15,7 +15,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link is followed, so that the file it names is replaced and not the link.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let beside = name_beside(&place);
-    let result = write_new(&beside, bytes, existing.ok().map(|found| found.permissions())).and_then(|()| fs::rename(&beside, &place));
+    let result =
+        write_new(&beside, bytes, existing.ok().map(|found| found.permissions())).and_then(|()| fs::rename(&beside, &place));
     if result.is_err() {
         // The error that led here is the one to report.
         _ = fs::remove_file(&beside);

@@ -62,21 +62,11 @@ fn the_list_of_options_is_that_of_the_references_help() -> io::Result<()> {
     let help = String::from_utf8_lossy(&output.stdout);
     let record = here("tests/options/reference_options.txt");
     let before = fs::read_to_string(&record)?;
-    let mut after: String = before
-        .lines()
-        .take_while(|line| line.starts_with('#'))
-        .flat_map(|line| [line, "\n"])
-        .collect();
+    let mut after: String = before.lines().take_while(|line| line.starts_with('#')).flat_map(|line| [line, "\n"]).collect();
     for line in help.lines().filter(|line| line.starts_with("--")) {
         let mut words = line.split_whitespace();
-        let short = line
-            .rsplit_once("(-")
-            .map(|(_, short)| format!(" -{}", short.trim_end().trim_end_matches(')')));
-        after.push_str(&format!(
-            "{}{}\n",
-            words.next().unwrap_or_default(),
-            short.unwrap_or_default()
-        ));
+        let short = line.rsplit_once("(-").map(|(_, short)| format!(" -{}", short.trim_end().trim_end_matches(')')));
+        after.push_str(&format!("{}{}\n", words.next().unwrap_or_default(), short.unwrap_or_default()));
     }
     compare_or_bless(&record, &before, &after)
 }
@@ -91,12 +81,7 @@ fn compare_or_bless(record: &Path, before: &str, after: &str) -> io::Result<()> 
         .filter(|(before, after)| before != after)
         .map(|(before, after)| format!("recorded {before}\n     now {after}"))
         .collect();
-    assert!(
-        before == after,
-        "{} differs:\n{}",
-        record.display(),
-        differences.join("\n")
-    );
+    assert!(before == after, "{} differs:\n{}", record.display(), differences.join("\n"));
     Ok(())
 }
 
@@ -106,8 +91,7 @@ fn here(path: &str) -> PathBuf {
 
 /// The reference, on `PATH` or in `CUDA_HOME`, if its version is the one that was recorded.
 fn reference() -> Option<PathBuf> {
-    let on_path =
-        std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect::<Vec<_>>());
+    let on_path = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect::<Vec<_>>());
     let in_home = std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
     let folders = on_path.into_iter().flatten().chain(in_home);
     let is_recorded = |program: &PathBuf| {
@@ -117,14 +101,9 @@ fn reference() -> Option<PathBuf> {
             text.contains("V13.0.88") && text.contains("NVIDIA")
         })
     };
-    let found = folders
-        .map(|folder| folder.join("nvlink"))
-        .find(is_recorded);
+    let found = folders.map(|folder| folder.join("nvlink")).find(is_recorded);
     if found.is_none() {
-        assert!(
-            std::env::var_os("REQUIRE_ALL").is_none(),
-            "nvlink 13.0.88 is neither on PATH nor in CUDA_HOME"
-        );
+        assert!(std::env::var_os("REQUIRE_ALL").is_none(), "nvlink 13.0.88 is neither on PATH nor in CUDA_HOME");
         say_skipped();
     }
     found
@@ -144,23 +123,16 @@ struct Folder {
 impl Folder {
     /// A fresh folder with two empty objects, which the reference links into an empty file.
     fn new(reference: &Path) -> io::Result<Self> {
-        let path =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("options-{}", std::process::id()));
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("options-{}", std::process::id()));
         fs::create_dir_all(&path)?;
         for name in ["a.o", "b.o"] {
             fs::write(path.join(name), b"")?;
         }
-        let toolkit = reference
-            .parent()
-            .and_then(Path::parent)
-            .map(|toolkit| toolkit.join("nvvm"));
+        let toolkit = reference.parent().and_then(Path::parent).map(|toolkit| toolkit.join("nvvm"));
         if let Some(nvvm) = toolkit.filter(|nvvm| nvvm.exists()) {
             std::os::unix::fs::symlink(nvvm, path.join("nvvm"))?;
         }
-        Ok(Folder {
-            path,
-            reference: reference.to_owned(),
-        })
+        Ok(Folder { path, reference: reference.to_owned() })
     }
 
     /// What the reference does, in the words of the record.
@@ -174,10 +146,7 @@ impl Folder {
         let mut lines = Vec::new();
         for line in String::from_utf8_lossy(&run.stderr).lines() {
             // What does not come from the linker is the listing of a call graph or the echo of a command.
-            if [" info    : ", " warning : ", " error   : ", " fatal   : "]
-                .iter()
-                .any(|mark| line.contains(mark))
-            {
+            if [" info    : ", " warning : ", " error   : ", " fatal   : "].iter().any(|mark| line.contains(mark)) {
                 let later = LATER.iter().any(|text| line.contains(text));
                 lines.push(format!("{}| {line}", if later { "later " } else { "" }));
             }
@@ -185,11 +154,7 @@ impl Folder {
         let image = fs::read(&result).unwrap_or_default();
         let printed = [run.stdout.as_slice(), &image].concat();
         let printed = String::from_utf8_lossy(&printed);
-        for (sign, what) in [
-            ("Usage  :", "help"),
-            ("NVIDIA (R) Cuda linker", "version"),
-            ("__nv_relfatbin", "script"),
-        ] {
+        for (sign, what) in [("Usage  :", "help"), ("NVIDIA (R) Cuda linker", "version"), ("__nv_relfatbin", "script")] {
             lines.extend(printed.contains(sign).then(|| format!("prints {what}")));
         }
         if let Some([object, tool, options]) = note(&image) {
@@ -211,13 +176,8 @@ impl Drop for Folder {
 /// Object, tool and options of the first note about a tool.
 fn note(image: &[u8]) -> Option<[String; 3]> {
     const OWNER: &[u8] = b"NVIDIA Corp\0";
-    let word =
-        |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
-    let starts = image
-        .windows(OWNER.len())
-        .enumerate()
-        .filter(|(_, window)| *window == OWNER)
-        .map(|(at, _)| at);
+    let word = |at: usize| Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize);
+    let starts = image.windows(OWNER.len()).enumerate().filter(|(_, window)| *window == OWNER).map(|(at, _)| at);
     let start = starts.into_iter().find(|at| word(at - 4) == Some(2000))? + OWNER.len();
     let text = |field: usize| {
         let from = start + 24 + word(start + field)?;
@@ -254,18 +214,11 @@ fn words(line: &str) -> Vec<Vec<u8>> {
 
 /// The contents of a file from the text between quotation marks.
 fn unescaped(text: &str) -> Vec<u8> {
-    let inner = text
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'))
-        .unwrap_or_default();
+    let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
     let mut bytes = Vec::new();
     let mut characters = inner.chars();
     while let Some(character) = characters.next() {
-        let escaped = if character == '\\' {
-            characters.next()
-        } else {
-            None
-        };
+        let escaped = if character == '\\' { characters.next() } else { None };
         match escaped {
             Some('n') => bytes.push(b'\n'),
             Some('r') => bytes.push(b'\r'),

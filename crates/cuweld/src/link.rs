@@ -30,24 +30,22 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         propagate::propagate(&facts, options, report)
     })?;
     // Which pieces make which sections, and the order of all names.
-    let (plan, shared_variables) = &trace.phase("merge", || {
-        merge::merge(&merge::Facts { inputs, resolution, graph, components, live, options })
-    });
+    let (plan, shared_variables) =
+        &trace.phase("merge", || merge::merge(&merge::Facts { inputs, resolution, graph, components, live, options }));
     // Addresses in the memories that are laid out per kernel: they depend on what code refers to.
     let references = &trace.phase("references", || references::find(inputs, resolution));
     let layout = &trace.phase("layout", || {
-        let facts = layout::Facts { resolution, graph, components, live, references, attributes, plan, shared_variables, options };
+        let facts =
+            layout::Facts { resolution, graph, components, live, references, attributes, plan, shared_variables, options };
         layout::layout(&facts, report)
     })?;
     // With addresses known: what is settled now, and what the driver has to settle.
-    let relocations = &trace.phase("relocate", || {
-        relocate::relocate(&relocate::Facts { inputs, resolution, live, plan, layout, options })
-    });
+    let relocations =
+        &trace.phase("relocate", || relocate::relocate(&relocate::Facts { inputs, resolution, live, plan, layout, options }));
     // With contents known: which sections are empty, and the numbers of the others and of the symbols.
     let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
-    let numbering = &trace.phase("number", || {
-        number::number(&number::Facts { resolution, graph, live, plan, layout, relocations, info, options })
-    });
+    let numbering = &trace
+        .phase("number", || number::number(&number::Facts { resolution, graph, live, plan, layout, relocations, info, options }));
     if options.verbose {
         listing::Resources { resolution, live, plan, layout, properties }.list(report);
     }
@@ -55,7 +53,17 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     // With numbers known: tables, notes and headers, and everything into one buffer.
     let linked = trace.phase("finalize", || {
         finalize::finalize(finalize::Facts {
-            inputs, resolution, graph, live, attributes, plan, layout, relocations, info, numbering, options,
+            inputs,
+            resolution,
+            graph,
+            live,
+            attributes,
+            plan,
+            layout,
+            relocations,
+            info,
+            numbering,
+            options,
         })
     });
     trace.phase("write", || {

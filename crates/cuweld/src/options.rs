@@ -101,14 +101,8 @@ impl ToolNoteText {
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
-        ToolNote {
-            object: &self.object,
-            tool: &self.tool,
-            version: &self.version,
-            build: &self.build,
-            options: &self.options,
-        }
-        .encode()
+        ToolNote { object: &self.object, tool: &self.tool, version: &self.version, build: &self.build, options: &self.options }
+            .encode()
     }
 }
 

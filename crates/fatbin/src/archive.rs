@@ -107,43 +107,24 @@ impl<'data> Archive<'data> {
     pub fn parse(bytes: &'data [u8]) -> Result<Self> {
         let thin = bytes.starts_with(THIN_MAGIC);
         if !thin && !bytes.starts_with(MAGIC) {
-            let problem = Problem::WrongKind {
-                expected: "an archive",
-                found: identify(bytes),
-            };
+            let problem = Problem::WrongKind { expected: "an archive", found: identify(bytes) };
             return Err(Error::new(Container::Archive, None, 0, problem));
         }
-        Ok(Self {
-            bytes,
-            thin,
-            depth: 0,
-        })
+        Ok(Self { bytes, thin, depth: 0 })
     }
 
     /// Reads the archive that a member of this one is. Of a member that is a file, `bytes` are the file's.
     ///
     /// # Errors
     /// When the member is no archive, or when archives are nested more than [`MAX_DEPTH`] deep.
-    pub fn parse_nested<'inner>(
-        &self,
-        member: &Member<'_>,
-        bytes: &'inner [u8],
-    ) -> Result<Archive<'inner>> {
+    pub fn parse_nested<'inner>(&self, member: &Member<'_>, bytes: &'inner [u8]) -> Result<Archive<'inner>> {
         let depth = self.depth + 1;
         if depth > MAX_DEPTH {
             let item = Item::Member(member.display_name().into_owned());
             let problem = Problem::TooDeep(MAX_DEPTH);
-            return Err(Error::new(
-                Container::Archive,
-                Some(item),
-                member.offset,
-                problem,
-            ));
+            return Err(Error::new(Container::Archive, Some(item), member.offset, problem));
         }
-        Ok(Archive {
-            depth,
-            ..Archive::parse(bytes)?
-        })
+        Ok(Archive { depth, ..Archive::parse(bytes)? })
     }
 
     /// Whether the archive only names its members.
@@ -155,11 +136,7 @@ impl<'data> Archive<'data> {
     /// Its members, without those that serve the archive itself. After an error there is no further one.
     #[must_use]
     pub fn members(&self) -> Members<'data> {
-        Members {
-            archive: *self,
-            position: length(MAGIC),
-            long_names: &[],
-        }
+        Members { archive: *self, position: length(MAGIC), long_names: &[] }
     }
 
     /// The member whose header is at `offset`, for references from thin archives.
@@ -176,12 +153,7 @@ impl<'data> Archive<'data> {
         match members.next() {
             Some(Ok(member)) if member.offset == offset => Ok(member),
             Some(Err(error)) => Err(error),
-            _ => Err(Error::new(
-                Container::Archive,
-                None,
-                offset,
-                Problem::NoMember,
-            )),
+            _ => Err(Error::new(Container::Archive, None, offset, Problem::NoMember)),
         }
     }
 }
@@ -251,25 +223,15 @@ impl<'data> Members<'data> {
         if serves {
             return Ok(None);
         }
-        let (name, data) = self
-            .inside_name(field, data)
-            .map_err(|problem| self.failure(field, offset, problem))?;
+        let (name, data) = self.inside_name(field, data).map_err(|problem| self.failure(field, offset, problem))?;
         if SERVICE_MEMBERS.contains(&name) {
             return Ok(None);
         }
-        Ok(Some(Member {
-            name,
-            offset,
-            contents: Contents::Inside(data),
-        }))
+        Ok(Some(Member { name, offset, contents: Contents::Inside(data) }))
     }
 
     /// Name and contents of a member whose contents are in the archive.
-    fn inside_name(
-        &self,
-        field: &'data [u8],
-        data: &'data [u8],
-    ) -> std::result::Result<(&'data [u8], &'data [u8]), Problem> {
+    fn inside_name(&self, field: &'data [u8], data: &'data [u8]) -> std::result::Result<(&'data [u8], &'data [u8]), Problem> {
         if let Some(digits) = field.strip_prefix(b"#1/") {
             let size = decimal("name size", digits)?;
             let (name, data) = usize::try_from(size)
@@ -289,27 +251,16 @@ impl<'data> Members<'data> {
     fn outside(&self, field: &'data [u8], offset: u64, size: u64) -> Result<Member<'data>> {
         let error = |problem| self.failure(field, offset, problem);
         let Some(digits) = field.strip_prefix(b"/") else {
-            return Ok(Member {
-                name: field.strip_suffix(b"/").unwrap_or(field),
-                offset,
-                contents: Contents::File { size },
-            });
+            return Ok(Member { name: field.strip_suffix(b"/").unwrap_or(field), offset, contents: Contents::File { size } });
         };
         let mut parts = digits.splitn(2, |&byte| byte == b':');
         let name_offset = parts.next().unwrap_or_default();
         let name_offset = decimal("name offset", name_offset).map_err(error)?;
         let contents = match parts.next() {
             None => Contents::File { size },
-            Some(digits) => Contents::NestedMember {
-                offset: decimal("nested offset", digits).map_err(error)?,
-                size,
-            },
+            Some(digits) => Contents::NestedMember { offset: decimal("nested offset", digits).map_err(error)?, size },
         };
-        Ok(Member {
-            name: self.long_name(name_offset).map_err(error)?,
-            offset,
-            contents,
-        })
+        Ok(Member { name: self.long_name(name_offset).map_err(error)?, offset, contents })
     }
 
     /// An error about the member with this name field. Where its name cannot be told, the field itself has to do.
@@ -320,8 +271,7 @@ impl<'data> Members<'data> {
             .and_then(|digits| decimal("name offset", digits).ok())
             .and_then(|name_offset| self.long_name(name_offset).ok())
             .unwrap_or(field.strip_suffix(b"/").unwrap_or(field));
-        let item =
-            (!name.is_empty()).then(|| Item::Member(String::from_utf8_lossy(name).into_owned()));
+        let item = (!name.is_empty()).then(|| Item::Member(String::from_utf8_lossy(name).into_owned()));
         Error::new(Container::Archive, item, offset, problem)
     }
 
@@ -332,20 +282,14 @@ impl<'data> Members<'data> {
             .and_then(|start| self.long_names.get(start..))
             .and_then(|rest| rest.split(|&byte| byte == b'\n' || byte == 0).next())
             .filter(|name| !name.is_empty())
-            .ok_or(Problem::LongName {
-                offset,
-                size: length(self.long_names),
-            })?;
+            .ok_or(Problem::LongName { offset, size: length(self.long_names) })?;
         Ok(name.strip_suffix(b"/").unwrap_or(name))
     }
 }
 
 /// Takes the bytes `filler` off the end.
 fn trim<'data>(field: &'data [u8], filler: &[u8]) -> &'data [u8] {
-    let end = field
-        .iter()
-        .rposition(|byte| !filler.contains(byte))
-        .map_or(0, |last| last + 1);
+    let end = field.iter().rposition(|byte| !filler.contains(byte)).map_or(0, |last| last + 1);
     field.split_at(end).0
 }
 
@@ -355,16 +299,9 @@ fn decimal(field: &'static str, digits: &[u8]) -> std::result::Result<u64, Probl
         .ok()
         .filter(|_| is_number)
         .and_then(|text| text.parse().ok())
-        .ok_or_else(|| Problem::MemberNumber {
-            field,
-            found: String::from_utf8_lossy(digits).into_owned(),
-        })
+        .ok_or_else(|| Problem::MemberNumber { field, found: String::from_utf8_lossy(digits).into_owned() })
 }
 
 fn cut(what: &'static str, needed: u64, available: u64) -> Problem {
-    Problem::Cut {
-        what,
-        needed,
-        available,
-    }
+    Problem::Cut { what, needed, available }
 }

@@ -41,25 +41,17 @@ pub enum Choice {
 }
 
 /// Numbers of GPUs before those that are linked for: PTX and LTO-IR that name them are still compiled.
-const EARLIER: [u32; 17] = [
-    10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70,
-];
+const EARLIER: [u32; 17] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70];
 
 /// Machine code that, with link-time optimization, is for its own variant only.
-const EXACT_WITH_LTO: Architecture = Architecture {
-    number: 90,
-    variant: Variant::Accelerated,
-};
+const EXACT_WITH_LTO: Architecture = Architecture { number: 90, variant: Variant::Accelerated };
 
 /// Chooses the entry for `target`. `lto` says whether link-time optimization was asked for.
 #[must_use]
 pub fn choose(entries: &[Description], target: &Target, lto: bool) -> Choice {
     let mut best_lto: Option<(usize, &Description)> = None;
     let mut best_other: Option<(usize, &Description)> = None;
-    let usable = entries
-        .iter()
-        .enumerate()
-        .filter(|(_, entry)| usable(entry, target, lto));
+    let usable = entries.iter().enumerate().filter(|(_, entry)| usable(entry, target, lto));
     for (index, entry) in usable {
         let best = match entry.kind {
             EntryKind::LtoIr => &mut best_lto,
@@ -92,15 +84,12 @@ fn usable(entry: &Description, target: &Target, lto: bool) -> bool {
         }
         EntryKind::Cubin => target.accepts(number, accelerated),
         EntryKind::Ptx | EntryKind::LtoIr => {
-            let known = EARLIER.contains(&number)
-                || Target::all().iter().any(|other| other.number == number);
+            let known = EARLIER.contains(&number) || Target::all().iter().any(|other| other.number == number);
             known
                 && match variant {
                     Variant::Plain => number <= target.number,
                     Variant::Family => number <= target.number && number / 10 == target.number / 10,
-                    Variant::Accelerated => {
-                        number == target.number && target.variant == Variant::Accelerated
-                    }
+                    Variant::Accelerated => number == target.number && target.variant == Variant::Accelerated,
                 }
         }
         EntryKind::Other(_) => false,
@@ -115,11 +104,7 @@ fn rank(entry: &Description) -> (u32, bool, u8) {
         Variant::Family => 1,
         Variant::Accelerated => 2,
     };
-    (
-        entry.architecture.number,
-        entry.kind == EntryKind::Cubin,
-        variant,
-    )
+    (entry.architecture.number, entry.kind == EntryKind::Cubin, variant)
 }
 
 impl fmt::Display for Description {

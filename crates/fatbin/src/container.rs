@@ -47,13 +47,7 @@ impl<'data> Fatbin<'data> {
 
     fn parse_at(bytes: &'data [u8], offset: u64) -> Result<Self> {
         let error = |problem| Error::new(Container::Fatbin, None, offset, problem);
-        let cut = |what, needed| {
-            error(Problem::Cut {
-                what,
-                needed,
-                available: length(bytes),
-            })
-        };
+        let cut = |what, needed| error(Problem::Cut { what, needed, available: length(bytes) });
         let header_cut = || cut("the header", u64::from(HEADER_SIZE));
 
         let mut fields = Fields(bytes);
@@ -69,28 +63,17 @@ impl<'data> Fatbin<'data> {
             return Err(error(Problem::FatbinVersion(version)));
         }
         if header_size < HEADER_SIZE {
-            return Err(error(Problem::HeaderSize {
-                found: u64::from(header_size),
-                least: u64::from(HEADER_SIZE),
-            }));
+            return Err(error(Problem::HeaderSize { found: u64::from(header_size), least: u64::from(HEADER_SIZE) }));
         }
         let header_size = u64::from(header_size);
         let size = header_size.saturating_add(entries_size);
-        Ok(Self {
-            offset,
-            bytes: slice(bytes, 0, size).ok_or_else(|| cut("the fatbin", size))?,
-            header_size,
-        })
+        Ok(Self { offset, bytes: slice(bytes, 0, size).ok_or_else(|| cut("the fatbin", size))?, header_size })
     }
 
     /// Its entries, in the order of the file. After an error there is no further entry.
     #[must_use]
     pub fn entries(&self) -> Entries<'data> {
-        Entries {
-            fatbin: *self,
-            position: self.header_size,
-            index: 0,
-        }
+        Entries { fatbin: *self, position: self.header_size, index: 0 }
     }
 }
 
@@ -120,19 +103,11 @@ impl<'data> Iterator for Entries<'data> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let end = length(self.fatbin.bytes);
-        let rest = slice(
-            self.fatbin.bytes,
-            self.position,
-            end.checked_sub(self.position)?,
-        )?;
+        let rest = slice(self.fatbin.bytes, self.position, end.checked_sub(self.position)?)?;
         if rest.is_empty() {
             return None;
         }
-        let entry = Entry::parse(
-            rest,
-            self.index,
-            self.fatbin.offset.saturating_add(self.position),
-        );
+        let entry = Entry::parse(rest, self.index, self.fatbin.offset.saturating_add(self.position));
         self.position = match &entry {
             Ok(entry) => self.position.saturating_add(length(entry.bytes)),
             Err(_) => end,
@@ -150,11 +125,7 @@ pub fn fatbins(bytes: &[u8]) -> Fatbins<'_> {
 
 /// The same, for bytes that start at `base` of something larger that errors should count from.
 pub(crate) fn fatbins_at(bytes: &[u8], base: u64) -> Fatbins<'_> {
-    Fatbins {
-        bytes,
-        base,
-        position: 0,
-    }
+    Fatbins { bytes, base, position: 0 }
 }
 
 /// Fatbins that follow one another.
@@ -181,9 +152,7 @@ impl<'data> Iterator for Fatbins<'data> {
         let rest = slice(rest, aligned, length(rest) - aligned)?;
         let fatbin = Fatbin::parse_at(rest, self.base.saturating_add(start));
         self.position = match &fatbin {
-            Ok(fatbin) => (start + length(fatbin.bytes))
-                .checked_next_multiple_of(ALIGNMENT)
-                .unwrap_or(end),
+            Ok(fatbin) => (start + length(fatbin.bytes)).checked_next_multiple_of(ALIGNMENT).unwrap_or(end),
             Err(_) => end,
         };
         Some(fatbin)

@@ -47,10 +47,7 @@ impl EntryKind {
     const NUMBERS: [(u16, Self); 3] = [(1, Self::Ptx), (2, Self::Cubin), (8, Self::LtoIr)];
 
     fn from_number(number: u16) -> Self {
-        Self::NUMBERS
-            .iter()
-            .find(|(known, _)| *known == number)
-            .map_or(Self::Other(number), |&(_, kind)| kind)
+        Self::NUMBERS.iter().find(|(known, _)| *known == number).map_or(Self::Other(number), |&(_, kind)| kind)
     }
 }
 
@@ -150,23 +147,12 @@ pub struct Entry<'data> {
 impl<'data> Entry<'data> {
     /// Reads the entry at the start of `bytes`, which ends with the fatbin.
     pub(crate) fn parse(bytes: &'data [u8], index: u32, offset: u64) -> Result<Self> {
-        let error =
-            |problem| Error::new(Container::Fatbin, Some(Item::Entry(index)), offset, problem);
-        let cut = |what, needed| {
-            error(Problem::Cut {
-                what,
-                needed,
-                available: length(bytes),
-            })
-        };
+        let error = |problem| Error::new(Container::Fatbin, Some(Item::Entry(index)), offset, problem);
+        let cut = |what, needed| error(Problem::Cut { what, needed, available: length(bytes) });
 
-        let header =
-            Header::read(bytes).ok_or_else(|| cut("the header", u64::from(HEADER_SIZE)))?;
+        let header = Header::read(bytes).ok_or_else(|| cut("the header", u64::from(HEADER_SIZE)))?;
         if header.header_size < HEADER_SIZE {
-            return Err(error(Problem::HeaderSize {
-                found: u64::from(header.header_size),
-                least: u64::from(HEADER_SIZE),
-            }));
+            return Err(error(Problem::HeaderSize { found: u64::from(header.header_size), least: u64::from(HEADER_SIZE) }));
         }
         let header_size = u64::from(header.header_size);
         let head = slice(bytes, 0, header_size).ok_or_else(|| cut("the header", header_size))?;
@@ -181,11 +167,7 @@ impl<'data> Entry<'data> {
         };
         let available = header.payload_size;
         if payload_size > available {
-            return Err(error(Problem::Cut {
-                what: "the packed payload",
-                needed: payload_size,
-                available,
-            }));
+            return Err(error(Problem::Cut { what: "the packed payload", needed: payload_size, available }));
         }
         Ok(Self {
             index,
@@ -206,8 +188,7 @@ impl<'data> Entry<'data> {
             flags,
             name: text(head, "name", header.name_offset, header.name_size).map_err(error)?,
             options: options(head, header.options_offset).map_err(error)?,
-            payload: slice(bytes, header_size, payload_size)
-                .ok_or_else(|| cut("the payload", size))?,
+            payload: slice(bytes, header_size, payload_size).ok_or_else(|| cut("the payload", size))?,
             unpacked_size: header.unpacked_size,
         })
     }
@@ -221,11 +202,7 @@ impl<'data> Entry<'data> {
     /// What the choice for a target needs to know of it.
     #[must_use]
     pub fn description(&self) -> Description {
-        Description {
-            kind: self.kind,
-            architecture: self.architecture,
-            address_64: self.flags.contains(Flags::ADDRESS_64),
-        }
+        Description { kind: self.kind, architecture: self.architecture, address_64: self.flags.contains(Flags::ADDRESS_64) }
     }
 
     /// A fatbin with this entry alone, for tools that take their input that way.
@@ -235,12 +212,7 @@ impl<'data> Entry<'data> {
     }
 
     fn error(&self, problem: Problem) -> Error {
-        Error::new(
-            Container::Fatbin,
-            Some(Item::Entry(self.index)),
-            self.offset,
-            problem,
-        )
+        Error::new(Container::Fatbin, Some(Item::Entry(self.index)), self.offset, problem)
     }
 }
 
@@ -308,39 +280,25 @@ fn options(header: &[u8], offset: u32) -> std::result::Result<&str, Problem> {
     if offset == 0 {
         return Ok("");
     }
-    let block = slice(header, u64::from(offset), 8).ok_or(Problem::Outside {
-        what: "options",
-        offset: u64::from(offset),
-        size: 8,
-    })?;
+    let block =
+        slice(header, u64::from(offset), 8).ok_or(Problem::Outside { what: "options", offset: u64::from(offset), size: 8 })?;
     let mut fields = Fields(block);
     let (text_offset, text_size) = (fields.u32(), fields.u32());
-    text(
-        header,
-        "options",
-        text_offset.unwrap_or(0),
-        text_size.unwrap_or(0),
-    )
+    text(header, "options", text_offset.unwrap_or(0), text_size.unwrap_or(0))
 }
 
 /// The text at `offset` of an entry's header, up to its first NUL.
 ///
 /// Options of cubins for the newest GPUs are an empty text, and behind its NUL a copy of the cubin's `.nv.compat`.
-fn text<'data>(
-    header: &'data [u8],
-    what: &'static str,
-    offset: u32,
-    size: u32,
-) -> std::result::Result<&'data str, Problem> {
+fn text<'data>(header: &'data [u8], what: &'static str, offset: u32, size: u32) -> std::result::Result<&'data str, Problem> {
     if offset == 0 || size == 0 {
         return Ok("");
     }
-    let bytes =
-        slice(header, u64::from(offset), u64::from(size)).ok_or_else(|| Problem::Outside {
-            what,
-            offset: u64::from(offset),
-            size: u64::from(size),
-        })?;
+    let bytes = slice(header, u64::from(offset), u64::from(size)).ok_or_else(|| Problem::Outside {
+        what,
+        offset: u64::from(offset),
+        size: u64::from(size),
+    })?;
     let bytes = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     std::str::from_utf8(bytes).map_err(|_| Problem::NotText(what))
 }

@@ -45,18 +45,8 @@ pub enum Item {
 }
 
 impl Error {
-    pub(crate) fn new(
-        container: Container,
-        item: Option<Item>,
-        offset: u64,
-        problem: Problem,
-    ) -> Self {
-        Self(Box::new(Place {
-            container,
-            item,
-            offset,
-            problem,
-        }))
+    pub(crate) fn new(container: Container, item: Option<Item>, offset: u64, problem: Problem) -> Self {
+        Self(Box::new(Place { container, item, offset, problem }))
     }
 
     /// The kind of container.
@@ -86,12 +76,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place {
-            container,
-            item,
-            offset,
-            problem,
-        } = &*self.0;
+        let Place { container, item, offset, problem } = &*self.0;
         write!(out, "{container}")?;
         if let Some(item) = item {
             write!(out, " {item}")?;

@@ -122,13 +122,7 @@ impl<'data> HostObject<'data> {
     /// When the bytes are something else, or when the section headers or a section of interest are damaged.
     pub fn parse(bytes: &'data [u8]) -> Result<Self> {
         let elf = match identify(bytes) {
-            Kind::HostElf(
-                elf @ HostElf {
-                    class: Class::Bits64,
-                    byte_order: ByteOrder::Little,
-                    ..
-                },
-            ) => elf,
+            Kind::HostElf(elf @ HostElf { class: Class::Bits64, byte_order: ByteOrder::Little, .. }) => elf,
             kind @ (Kind::HostElf(_) | Kind::Coff(_)) => {
                 return Err(error(None, 0, Problem::UnsupportedHost(kind)));
             }
@@ -152,11 +146,10 @@ impl<'data> HostObject<'data> {
         for index in 0..table.count {
             let header = table.header(index)?;
             let found = table.name(index, &header)?;
-            if let Some(&(name, role)) = SECTIONS.iter().find(|(name, _)| name.as_bytes() == found)
-            {
-                let data = table.contents(&header).map_err(|problem| {
-                    error(Some(Item::Section(name.to_owned())), header.offset, problem)
-                })?;
+            if let Some(&(name, role)) = SECTIONS.iter().find(|(name, _)| name.as_bytes() == found) {
+                let data = table
+                    .contents(&header)
+                    .map_err(|problem| error(Some(Item::Section(name.to_owned())), header.offset, problem))?;
                 object.add(name, role, header.offset, data)?;
             }
         }
@@ -164,10 +157,7 @@ impl<'data> HostObject<'data> {
     }
 
     fn add(&mut self, name: &str, role: Role, offset: u64, data: &'data [u8]) -> Result<()> {
-        let names = || {
-            strings(data)
-                .map_err(|problem| error(Some(Item::Section(name.to_owned())), offset, problem))
-        };
+        let names = || strings(data).map_err(|problem| error(Some(Item::Section(name.to_owned())), offset, problem));
         match role {
             Role::RelocatableCode => self.relocatable_code.push(FatbinSection { offset, data }),
             Role::LinkedCode => self.has_linked_code = true,
@@ -226,12 +216,7 @@ impl<'data> SectionTable<'data> {
             let problem = Problem::SectionHeaderSize(file.section_header_size);
             return Err(error(None, 0, problem));
         }
-        let mut table = Self {
-            bytes,
-            offset,
-            count: 1,
-            names: &[],
-        };
+        let mut table = Self { bytes, offset, count: 1, names: &[] };
         // Numbers that are too large for the file's header are in the first section header, which is no section's.
         let first = table.header(0)?;
         table.count = match file.section_header_count {
@@ -253,23 +238,15 @@ impl<'data> SectionTable<'data> {
             return Err(error(None, offset, Problem::SectionNames { index, count }));
         }
         let header = table.header(names)?;
-        table.names = table
-            .contents(&header)
-            .map_err(|problem| error(None, header.offset, problem))?;
+        table.names = table.contents(&header).map_err(|problem| error(None, header.offset, problem))?;
         Ok(Some(table))
     }
 
     fn header(&self, index: u64) -> Result<SectionHeader> {
-        let offset = self
-            .offset
-            .saturating_add(index.saturating_mul(Self::ENTRY));
+        let offset = self.offset.saturating_add(index.saturating_mul(Self::ENTRY));
         SectionHeader::parse(self.bytes, offset).ok_or_else(|| {
             let available = length(self.bytes).saturating_sub(offset);
-            error(
-                None,
-                offset,
-                cut("a section header", Self::ENTRY, available),
-            )
+            error(None, offset, cut("a section header", Self::ENTRY, available))
         })
     }
 
@@ -279,11 +256,7 @@ impl<'data> SectionTable<'data> {
             .and_then(|start| self.names.get(start..))
             .and_then(|rest| rest.split(|&byte| byte == 0).next())
             .ok_or_else(|| {
-                let problem = Problem::SectionName {
-                    section: index,
-                    name: header.name,
-                    size: length(self.names),
-                };
+                let problem = Problem::SectionName { section: index, name: header.name, size: length(self.names) };
                 error(None, self.offset, problem)
             })
     }
@@ -300,9 +273,5 @@ impl<'data> SectionTable<'data> {
 }
 
 fn cut(what: &'static str, needed: u64, available: u64) -> Problem {
-    Problem::Cut {
-        what,
-        needed,
-        available,
-    }
+    Problem::Cut { what, needed, available }
 }

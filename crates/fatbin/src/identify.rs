@@ -149,12 +149,7 @@ fn identify_elf(bytes: &[u8]) -> Option<Kind> {
         ET_DYN => Form::Shared,
         other => Form::Other(other),
     };
-    Some(Kind::HostElf(HostElf {
-        class,
-        byte_order,
-        form,
-        machine,
-    }))
+    Some(Kind::HostElf(HostElf { class, byte_order, form, machine }))
 }
 
 /// Whether the first thing that is neither blank nor a comment is `.version`, with which all PTX begins.
@@ -165,10 +160,7 @@ pub fn is_ptx(bytes: &[u8]) -> bool {
     let mut rest = bytes;
     loop {
         // Blank as in C: vertical tabs too.
-        let start = rest
-            .iter()
-            .position(|byte| !matches!(byte, b' ' | b'\t'..=b'\r'))
-            .unwrap_or(rest.len());
+        let start = rest.iter().position(|byte| !matches!(byte, b' ' | b'\t'..=b'\r')).unwrap_or(rest.len());
         rest = rest.split_at(start).1;
         let end: &[u8] = if rest.starts_with(b"//") {
             b"\n"
@@ -204,9 +196,7 @@ fn identify_coff(bytes: &[u8]) -> Option<Kind> {
     if first == 0 && second == 0xffff {
         // The form for more than 65,279 sections starts like an import library's member, whose version is 0.
         let version = fields.u16()?;
-        return machine(fields.u16()?)
-            .filter(|_| version >= 2)
-            .map(Kind::Coff);
+        return machine(fields.u16()?).filter(|_| version >= 2).map(Kind::Coff);
     }
     let machine = machine(first)?;
     let sections = u64::from(second);
@@ -214,8 +204,7 @@ fn identify_coff(bytes: &[u8]) -> Option<Kind> {
     let symbols_offset = fields.u32()?;
     let _symbols_count = fields.u32()?;
     let optional_header_size = fields.u16()?;
-    let fits = slice(bytes, HEADER, sections * SECTION_HEADER).is_some()
-        && slice(bytes, u64::from(symbols_offset), 0).is_some();
+    let fits = slice(bytes, HEADER, sections * SECTION_HEADER).is_some() && slice(bytes, u64::from(symbols_offset), 0).is_some();
     (fits && optional_header_size == 0).then_some(Kind::Coff(machine))
 }
 

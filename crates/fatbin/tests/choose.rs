@@ -18,14 +18,7 @@ fn describe(name: &str) -> Description {
         "a" => Variant::Accelerated,
         _ => Variant::Family,
     };
-    Description {
-        kind,
-        architecture: Architecture {
-            number: number.parse().expect("a number"),
-            variant,
-        },
-        address_64: true,
-    }
+    Description { kind, architecture: Architecture { number: number.parse().expect("a number"), variant }, address_64: true }
 }
 
 fn describe_all(names: &str) -> Vec<Description> {
@@ -46,13 +39,10 @@ fn chosen(entries: &[Description], target: &Target, lto: bool) -> String {
 }
 
 fn rows(table: &'static str) -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
-    table
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| {
-            let (key, columns) = line.split_once(':').expect("a key");
-            (key, columns.split('|').map(str::trim).collect())
-        })
+    table.lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let (key, columns) = line.split_once(':').expect("a key");
+        (key, columns.split('|').map(str::trim).collect())
+    })
 }
 
 #[test]
@@ -76,9 +66,7 @@ fn an_entry_alone_is_taken_for_the_targets_the_reference_takes_it_for() {
 #[test]
 fn of_several_entries_the_one_is_chosen_that_the_reference_chooses() {
     for (name, columns) in rows(include_str!("data/chosen.txt")) {
-        let [entries, without, with] = columns[..] else {
-            panic!("three columns for {name}")
-        };
+        let [entries, without, with] = columns[..] else { panic!("three columns for {name}") };
         let described = describe_all(entries);
         let answers = [false, true].map(|lto| chosen(&described, target(name), lto));
         assert_eq!(answers, [without, with], "{name}: {entries}");
@@ -92,11 +80,7 @@ fn the_order_of_different_entries_does_not_matter() {
         let first = chosen(&described, target(name), false);
         for _ in 1..described.len() {
             described.rotate_left(1);
-            assert_eq!(
-                chosen(&described, target(name), false),
-                first,
-                "{name}: {columns:?}"
-            );
+            assert_eq!(chosen(&described, target(name), false), first, "{name}: {columns:?}");
         }
     }
 }
@@ -116,18 +100,9 @@ fn among_equals_the_first_cubin_and_the_last_of_the_others_is_chosen() {
 
 #[test]
 fn what_cannot_be_linked_is_never_chosen() {
-    let narrow = Description {
-        address_64: false,
-        ..describe("sm_90")
-    };
-    let unknown = Description {
-        kind: EntryKind::Other(0x40),
-        ..describe("sm_90")
-    };
-    assert_eq!(
-        choose(&[narrow, unknown], target("sm_90"), true),
-        Choice::Nothing
-    );
+    let narrow = Description { address_64: false, ..describe("sm_90") };
+    let unknown = Description { kind: EntryKind::Other(0x40), ..describe("sm_90") };
+    assert_eq!(choose(&[narrow, unknown], target("sm_90"), true), Choice::Nothing);
     assert_eq!(choose(&[], target("sm_90"), false), Choice::Nothing);
 }
 
@@ -136,10 +111,8 @@ fn ptx_of_earlier_gpus_is_taken_but_not_of_unknown_ones() {
     for number in 0..200 {
         let entry = describe(&format!("compute_{number}"));
         let taken = choose(&[entry], target("sm_110"), false) != Choice::Nothing;
-        let expected = [
-            10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 75, 80, 86, 87, 88,
-            89, 90, 100, 103, 110,
-        ];
+        let expected =
+            [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 75, 80, 86, 87, 88, 89, 90, 100, 103, 110];
         assert_eq!(taken, expected.contains(&number), "compute_{number}");
     }
 }
@@ -147,17 +120,8 @@ fn ptx_of_earlier_gpus_is_taken_but_not_of_unknown_ones() {
 #[test]
 fn an_inventory_lists_everything_once() {
     let mut entries = describe_all("compute_90 lto_80 sm_90a sm_80 sm_90 sm_80 compute_100f");
-    entries.push(Description {
-        address_64: false,
-        ..describe("sm_90")
-    });
-    entries.push(Description {
-        kind: EntryKind::Other(64),
-        ..describe("sm_75")
-    });
-    assert_eq!(
-        inventory(&entries),
-        "sm_80, sm_90 (32-bit), sm_90, sm_90a, compute_90, compute_100f, lto_80, kind 64 for 75"
-    );
+    entries.push(Description { address_64: false, ..describe("sm_90") });
+    entries.push(Description { kind: EntryKind::Other(64), ..describe("sm_75") });
+    assert_eq!(inventory(&entries), "sm_80, sm_90 (32-bit), sm_90, sm_90a, compute_90, compute_100f, lto_80, kind 64 for 75");
     assert_eq!(inventory(&[]), "");
 }

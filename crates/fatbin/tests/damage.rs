@@ -64,13 +64,7 @@ fn every_changed_byte_is_survived() {
         let mut bytes = sample.to_vec();
         for index in 0..bytes.len() {
             let original = bytes[index];
-            for changed in [
-                original ^ 1,
-                original ^ 0x80,
-                original.wrapping_add(1),
-                0,
-                0xff,
-            ] {
+            for changed in [original ^ 1, original ^ 0x80, original.wrapping_add(1), 0, 0xff] {
                 bytes[index] = changed;
                 open_all(&bytes);
             }

@@ -9,22 +9,13 @@ fn elf(class: u8, order: u8, form: u16, machine: u16) -> Vec<u8> {
     bytes.extend([class, order, 1]);
     bytes.resize(16, 0);
     for number in [form, machine] {
-        bytes.extend(if order == 2 {
-            number.to_be_bytes()
-        } else {
-            number.to_le_bytes()
-        });
+        bytes.extend(if order == 2 { number.to_be_bytes() } else { number.to_le_bytes() });
     }
     bytes
 }
 
 fn host(class: Class, byte_order: ByteOrder, form: Form, machine: u16) -> Kind {
-    Kind::HostElf(HostElf {
-        class,
-        byte_order,
-        form,
-        machine,
-    })
+    Kind::HostElf(HostElf { class, byte_order, form, machine })
 }
 
 /// A COFF header with `sections` section headers behind it.
@@ -117,14 +108,8 @@ fn ptx_is_told_as_the_reference_tells_it() {
 #[test]
 fn kinds_are_named_for_people() {
     for (bytes, name) in [
-        (
-            elf(2, 1, 1, 62),
-            "a 64-bit little-endian ELF object for x86-64",
-        ),
-        (
-            elf(1, 2, 3, 20),
-            "a 32-bit big-endian ELF shared library for machine 20",
-        ),
+        (elf(2, 1, 1, 62), "a 64-bit little-endian ELF object for x86-64"),
+        (elf(1, 2, 3, 20), "a 32-bit big-endian ELF shared library for machine 20"),
         (elf(1, 1, 1, 190), "a 32-bit device ELF file"),
         (coff(0xaa64, 1, 0), "an ARM64 COFF object"),
         (vec![1, 0x5a, 0xe5, 0x1e], "an old-style fatbin"),

@@ -17,11 +17,7 @@ const JOINED: &[u8] = include_bytes!("data/joined_x86_64.o");
 const LIMIT: usize = 1 << 20;
 
 fn entries(bytes: &[u8]) -> Vec<Entry<'_>> {
-    Fatbin::parse(bytes)
-        .expect("a fatbin")
-        .entries()
-        .collect::<fatbin::Result<_>>()
-        .expect("good entries")
+    Fatbin::parse(bytes).expect("a fatbin").entries().collect::<fatbin::Result<_>>().expect("good entries")
 }
 
 /// The only entry of a fatbin with one byte range replaced.
@@ -40,23 +36,13 @@ fn unpack_problem(fatbin: &[u8], limit: usize) -> Problem {
 
 #[test]
 fn entries_say_what_they_are() {
-    for (bytes, unit, packing) in [
-        (ZSTD, "first.cu", Packing::Zstd),
-        (LZ4, "second.cu", Packing::Lz4),
-        (STORED, "first.cu", Packing::Stored),
-    ] {
+    for (bytes, unit, packing) in
+        [(ZSTD, "first.cu", Packing::Zstd), (LZ4, "second.cu", Packing::Lz4), (STORED, "first.cu", Packing::Stored)]
+    {
         let entries = entries(bytes);
-        let [cubin, ptx] = &entries[..] else {
-            panic!("two entries")
-        };
-        assert_eq!(
-            (cubin.index, cubin.kind, cubin.name, cubin.options),
-            (0, EntryKind::Cubin, unit, "")
-        );
-        assert_eq!(
-            (ptx.index, ptx.kind, ptx.name, ptx.options),
-            (1, EntryKind::Ptx, unit, "-maxrregcount=32 ")
-        );
+        let [cubin, ptx] = &entries[..] else { panic!("two entries") };
+        assert_eq!((cubin.index, cubin.kind, cubin.name, cubin.options), (0, EntryKind::Cubin, unit, ""));
+        assert_eq!((ptx.index, ptx.kind, ptx.name, ptx.options), (1, EntryKind::Ptx, unit, "-maxrregcount=32 "));
         assert_eq!(ptx.version, (9, 0));
         for entry in [cubin, ptx] {
             assert_eq!(entry.packing(), packing);
@@ -65,10 +51,7 @@ fn entries_say_what_they_are() {
             assert!(entry.flags.contains(Flags::ADDRESS_64));
             assert!(!entry.flags.contains(Flags::DEBUG));
         }
-        assert_eq!(
-            ptx.offset,
-            cubin.offset + u64::try_from(cubin.bytes.len()).expect("small")
-        );
+        assert_eq!(ptx.offset, cubin.offset + u64::try_from(cubin.bytes.len()).expect("small"));
     }
 }
 
@@ -87,10 +70,7 @@ fn payloads_unpack_to_what_was_packed() {
         assert!(!text.contains('\0'));
         assert_eq!(identify(&ptx), Kind::Ptx);
     }
-    assert_eq!(
-        entries(ZSTD)[0].unpack(LIMIT).expect("packed"),
-        entries(STORED)[0].unpack(LIMIT).expect("stored"),
-    );
+    assert_eq!(entries(ZSTD)[0].unpack(LIMIT).expect("packed"), entries(STORED)[0].unpack(LIMIT).expect("stored"),);
     assert!(matches!(entries(STORED)[0].unpack(0), Ok(Cow::Borrowed(_))));
 }
 
@@ -118,13 +98,7 @@ fn nothing_larger_than_the_limit_is_unpacked() {
     let size = entries(ZSTD)[0].unpacked_size;
     let limit = usize::try_from(size).expect("small");
     assert!(entries(ZSTD)[0].unpack(limit).is_ok());
-    assert_eq!(
-        unpack_problem(ZSTD, limit - 1),
-        Problem::OverLimit {
-            promised: size,
-            limit: size - 1
-        }
-    );
+    assert_eq!(unpack_problem(ZSTD, limit - 1), Problem::OverLimit { promised: size, limit: size - 1 });
 }
 
 #[test]
@@ -137,10 +111,7 @@ fn promises_are_held_against_what_comes_out() {
 
         let unpacked = size;
         let promised = size + 1;
-        assert_eq!(
-            unpack_problem(&promise(promised), LIMIT),
-            Problem::UnpackedSize { unpacked, promised }
-        );
+        assert_eq!(unpack_problem(&promise(promised), LIMIT), Problem::UnpackedSize { unpacked, promised });
         for too_small in [0, 1, size - 1] {
             let problem = unpack_problem(&promise(too_small), LIMIT);
             assert!(matches!(problem, Problem::Damaged { .. }), "{problem}");
@@ -148,10 +119,7 @@ fn promises_are_held_against_what_comes_out() {
         // No packing turns a few hundred bytes into a terabyte, so no memory is asked for.
         assert_eq!(
             unpack_problem(&promise(1 << 40), usize::MAX),
-            Problem::Implausible {
-                packed: u64::try_from(packed).expect("small"),
-                promised: 1 << 40
-            }
+            Problem::Implausible { packed: u64::try_from(packed).expect("small"), promised: 1 << 40 }
         );
     }
 }
@@ -160,76 +128,28 @@ fn promises_are_held_against_what_comes_out() {
 fn unknown_packing_is_named() {
     for flags in [0x1000_u16, 0x4000, 0xa000] {
         let fatbin = patched(ZSTD, 16 + 40, &(flags | 0x11).to_le_bytes());
-        assert_eq!(
-            unpack_problem(&fatbin, LIMIT),
-            Problem::UnknownCompression(u64::from(flags))
-        );
+        assert_eq!(unpack_problem(&fatbin, LIMIT), Problem::UnknownCompression(u64::from(flags)));
     }
 }
 
 #[test]
 fn damaged_headers_are_refused_with_their_place() {
     for (offset, bytes, message) in [
-        (
-            0,
-            &[0x51_u8][..],
-            "fatbin at offset 0x0: a fatbin starts with 0xba55ed50, here is 0xba55ed51",
-        ),
-        (
-            0,
-            &[0x01, 0x5a, 0xe5, 0x1e],
-            "fatbin at offset 0x0: an old-style fatbin (magic 0x1ee55a01), which is not supported",
-        ),
-        (
-            4,
-            &[2],
-            "fatbin at offset 0x0: fatbin version 2, only version 1 is known",
-        ),
-        (
-            6,
-            &[8],
-            "fatbin at offset 0x0: a header of 8 bytes, it has at least 16",
-        ),
-        (
-            14,
-            &[1],
-            "fatbin at offset 0x0: the fatbin needs 281474976711",
-        ),
-        (
-            20,
-            &[0x38],
-            "fatbin entry 0 at offset 0x10: a header of 56 bytes, it has at least 64",
-        ),
-        (
-            30,
-            &[1],
-            "fatbin entry 0 at offset 0x10: the entry needs 28147497671",
-        ),
-        (
-            34,
-            &[1],
-            "fatbin entry 0 at offset 0x10: the packed payload needs 66447 bytes, 912 are left",
-        ),
-        (
-            36,
-            &[0x4c],
-            "fatbin entry 0 at offset 0x10: options of 8 bytes at 0x4c, outside of the entry's header",
-        ),
-        (
-            48,
-            &[0x4c],
-            "fatbin entry 0 at offset 0x10: name of 8 bytes at 0x4c, outside of the entry's header",
-        ),
-        (
-            80,
-            &[0xff],
-            "fatbin entry 0 at offset 0x10: the name is not UTF-8 text",
-        ),
+        (0, &[0x51_u8][..], "fatbin at offset 0x0: a fatbin starts with 0xba55ed50, here is 0xba55ed51"),
+        (0, &[0x01, 0x5a, 0xe5, 0x1e], "fatbin at offset 0x0: an old-style fatbin (magic 0x1ee55a01), which is not supported"),
+        (4, &[2], "fatbin at offset 0x0: fatbin version 2, only version 1 is known"),
+        (6, &[8], "fatbin at offset 0x0: a header of 8 bytes, it has at least 16"),
+        (14, &[1], "fatbin at offset 0x0: the fatbin needs 281474976711"),
+        (20, &[0x38], "fatbin entry 0 at offset 0x10: a header of 56 bytes, it has at least 64"),
+        (30, &[1], "fatbin entry 0 at offset 0x10: the entry needs 28147497671"),
+        (34, &[1], "fatbin entry 0 at offset 0x10: the packed payload needs 66447 bytes, 912 are left"),
+        (36, &[0x4c], "fatbin entry 0 at offset 0x10: options of 8 bytes at 0x4c, outside of the entry's header"),
+        (48, &[0x4c], "fatbin entry 0 at offset 0x10: name of 8 bytes at 0x4c, outside of the entry's header"),
+        (80, &[0xff], "fatbin entry 0 at offset 0x10: the name is not UTF-8 text"),
     ] {
         let fatbin = patched(ZSTD, offset, bytes);
-        let error = Fatbin::parse(&fatbin)
-            .and_then(|fatbin| fatbin.entries().collect::<fatbin::Result<Vec<_>>>())
-            .expect_err("an error");
+        let error =
+            Fatbin::parse(&fatbin).and_then(|fatbin| fatbin.entries().collect::<fatbin::Result<Vec<_>>>()).expect_err("an error");
         assert!(error.to_string().starts_with(message), "{error}");
     }
 }
@@ -238,9 +158,7 @@ fn damaged_headers_are_refused_with_their_place() {
 fn fatbins_follow_one_another() {
     let gap = [0; 24];
     let bytes = [ZSTD, LZ4, &gap, STORED, &gap[..7]].concat();
-    let found: Vec<_> = fatbins(&bytes)
-        .collect::<fatbin::Result<_>>()
-        .expect("three fatbins");
+    let found: Vec<_> = fatbins(&bytes).collect::<fatbin::Result<_>>().expect("three fatbins");
     let offsets: Vec<_> = found.iter().map(|fatbin| fatbin.offset).collect();
     let sizes: Vec<_> = found.iter().map(|fatbin| fatbin.bytes.len()).collect();
     assert_eq!(sizes, [ZSTD.len(), LZ4.len(), STORED.len()]);
@@ -262,16 +180,11 @@ fn a_host_object_gives_its_fatbins_ids_and_references() {
     assert_eq!(object.module_ids, ["_0123abcd_8_first_cu_first"]);
     assert!(object.linked_module_ids.is_empty());
     assert!(object.has_registration && !object.has_linked_code);
-    let [section] = &object.relocatable_code[..] else {
-        panic!("one section")
-    };
+    let [section] = &object.relocatable_code[..] else { panic!("one section") };
     assert_eq!(section.data, ZSTD);
 
-    let references: Vec<_> = object
-        .references
-        .iter()
-        .map(|list| (list.kind.to, list.kind.external, list.names.join(" ")))
-        .collect();
+    let references: Vec<_> =
+        object.references.iter().map(|list| (list.kind.to, list.kind.external, list.names.join(" "))).collect();
     let expected = [
         (ReferenceTo::Kernel, true, "first _Z8templateI*"),
         (ReferenceTo::Kernel, false, ""),
@@ -303,19 +216,13 @@ fn joined_objects_give_all_their_fatbins() {
         .flat_map(fatbin::host::FatbinSection::fatbins)
         .map(|fatbin| fatbin.expect("a fatbin"))
         .collect();
-    assert_eq!(
-        units.iter().map(|unit| unit.bytes).collect::<Vec<_>>(),
-        [ZSTD, LZ4]
-    );
+    assert_eq!(units.iter().map(|unit| unit.bytes).collect::<Vec<_>>(), [ZSTD, LZ4]);
     // Offsets count from the start of the object.
     for unit in &units {
         let start = usize::try_from(unit.offset).expect("small");
         assert!(JOINED[start..].starts_with(unit.bytes));
     }
-    assert_eq!(
-        object.module_ids,
-        ["_0123abcd_8_first_cu_first", "_4567abcd_9_second_cu_second"]
-    );
+    assert_eq!(object.module_ids, ["_0123abcd_8_first_cu_first", "_4567abcd_9_second_cu_second"]);
     assert_eq!(object.linked_module_ids, ["_0123abcd_8_first_cu_first"]);
     assert!(object.has_linked_code);
 }
@@ -328,18 +235,12 @@ fn other_files_are_refused_as_host_objects_by_name() {
             "a 32-bit little-endian ELF object for x86-64 is not supported as a host object, \
              only 64-bit little-endian ELF is",
         ),
-        (
-            patched(HOST, 18, &190_u16.to_le_bytes()),
-            "this is a 64-bit device ELF file, not a host object",
-        ),
+        (patched(HOST, 18, &190_u16.to_le_bytes()), "this is a 64-bit device ELF file, not a host object"),
         (ZSTD.to_vec(), "this is a fatbin, not a host object"),
         (Vec::new(), "this is an empty file, not a host object"),
     ] {
         let error = HostObject::parse(&bytes).expect_err("an error");
-        assert_eq!(
-            error.to_string(),
-            format!("host object at offset 0x0: {message}")
-        );
+        assert_eq!(error.to_string(), format!("host object at offset 0x0: {message}"));
     }
 }
 
@@ -378,10 +279,6 @@ fn many_sections() -> Vec<u8> {
 fn more_sections_than_the_header_can_count_are_found() {
     let bytes = many_sections();
     let object = HostObject::parse(&bytes).expect("a host object");
-    let sections: Vec<_> = object
-        .relocatable_code
-        .iter()
-        .map(|section| section.data)
-        .collect();
+    let sections: Vec<_> = object.relocatable_code.iter().map(|section| section.data).collect();
     assert_eq!(sections, [ZSTD, LZ4]);
 }

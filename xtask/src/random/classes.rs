@@ -17,85 +17,35 @@ pub struct Class {
 }
 
 const fn feature(name: &'static str, default: bool, what: &'static str) -> Class {
-    Class {
-        name,
-        default,
-        what,
-        option: None,
-    }
+    Class { name, default, what, option: None }
 }
 
 const fn option(name: &'static str, default: bool, percent: usize, words: &'static str) -> Class {
-    Class {
-        name,
-        default,
-        what: words,
-        option: Some((percent, words)),
-    }
+    Class { name, default, what: words, option: Some((percent, words)) }
 }
 
 /// Every class.
 pub const CLASSES: &[Class] = &[
-    feature(
-        "weak",
-        true,
-        "several weak copies of functions and kernels, weak next to strong",
-    ),
+    feature("weak", true, "several weak copies of functions and kernels, weak next to strong"),
     feature("weak-variables", true, "weak variables in several units"),
-    feature(
-        "recursion",
-        true,
-        "calls of any function, not only of later ones",
-    ),
-    feature(
-        "indirect",
-        true,
-        "calls through pointers, addresses of functions",
-    ),
-    feature(
-        "launch",
-        false,
-        "addresses of kernels, as device-side launches take them",
-    ),
+    feature("recursion", true, "calls of any function, not only of later ones"),
+    feature("indirect", true, "calls through pointers, addresses of functions"),
+    feature("launch", false, "addresses of kernels, as device-side launches take them"),
     feature("shared", true, "shared memory at module and function scope"),
     feature("dynamic-shared", true, "dynamic shared memory"),
-    feature(
-        "constants",
-        true,
-        "literals and jump tables that the assembler puts into constant banks",
-    ),
-    feature(
-        "system",
-        true,
-        "calls of vprintf, malloc, free and __assertfail",
-    ),
+    feature("constants", true, "literals and jump tables that the assembler puts into constant banks"),
+    feature("system", true, "calls of vprintf, malloc, free and __assertfail"),
     feature("common", true, "variables in .common storage"),
     feature("managed", true, "managed variables"),
     feature("alias", false, "second names of functions"),
     feature("bounds", true, "launch bounds of kernels"),
-    feature(
-        "virtual",
-        true,
-        "units made for an older virtual architecture",
-    ),
-    feature(
-        "older-code",
-        true,
-        "units assembled for an older architecture that the target accepts",
-    ),
+    feature("virtual", true, "units made for an older virtual architecture"),
+    feature("older-code", true, "units assembled for an older architecture that the target accepts"),
     feature("lines", true, "units with line tables"),
     feature("debug", true, "units with full debug information"),
     feature("textures", false, "texture, sampler and surface references"),
-    feature(
-        "undefined",
-        true,
-        "functions that nothing defines, called by dead functions",
-    ),
-    feature(
-        "errors",
-        false,
-        "one mistake per program: duplicates, clashes, undefined names, limits",
-    ),
+    feature("undefined", true, "functions that nothing defines, called by dead functions"),
+    feature("errors", false, "one mistake per program: duplicates, clashes, undefined names, limits"),
     option("verbose", true, 30, "-v"),
     option("stack-warning", true, 10, "-suppress-stack-size-warning"),
     option("no-warnings", true, 5, "-w"),
@@ -106,12 +56,7 @@ pub const CLASSES: &[Class] = &[
     option("debug-link", false, 40, "-g"),
     option("suppress-debug-info", false, 20, "-g -suppress-debug-info"),
     option("callgraph", false, 60, "-dump-callgraph"),
-    option(
-        "callgraph-mangled",
-        false,
-        60,
-        "-dump-callgraph-no-demangle",
-    ),
+    option("callgraph-mangled", false, 60, "-dump-callgraph-no-demangle"),
     option("kernels-used", false, 50, "-kernels-used=k0"),
     option("variables-used", false, 20, "-variables-used=g0"),
     option("preserve-relocs", false, 50, "-preserve-relocs"),
@@ -124,13 +69,7 @@ pub struct Classes(BTreeSet<&'static str>);
 
 impl Default for Classes {
     fn default() -> Self {
-        Self(
-            CLASSES
-                .iter()
-                .filter(|class| class.default)
-                .map(|class| class.name)
-                .collect(),
-        )
+        Self(CLASSES.iter().filter(|class| class.default).map(|class| class.name).collect())
     }
 }
 
@@ -139,10 +78,7 @@ impl Classes {
     pub fn switch(&mut self, names: &str, on: bool) -> Result<(), String> {
         for name in names.split(',').filter(|name| !name.is_empty()) {
             let mut known = false;
-            for class in CLASSES
-                .iter()
-                .filter(|class| name == "all" || class.name == name)
-            {
+            for class in CLASSES.iter().filter(|class| name == "all" || class.name == name) {
                 known = true;
                 if on {
                     self.0.insert(class.name);
@@ -152,10 +88,7 @@ impl Classes {
             }
             if !known {
                 let all: Vec<&str> = CLASSES.iter().map(|class| class.name).collect();
-                return Err(format!(
-                    "unknown class '{name}'; the classes are {}",
-                    all.join(", ")
-                ));
+                return Err(format!("unknown class '{name}'; the classes are {}", all.join(", ")));
             }
         }
         Ok(())
@@ -163,21 +96,14 @@ impl Classes {
 
     /// Whether a class is on.
     pub fn has(&self, name: &str) -> bool {
-        debug_assert!(
-            CLASSES.iter().any(|class| class.name == name),
-            "{name} is a class"
-        );
+        debug_assert!(CLASSES.iter().any(|class| class.name == name), "{name} is a class");
         self.0.contains(name)
     }
 
     /// The words on the command line that give these classes.
     pub fn arguments(&self) -> String {
         let differing = |on: bool| -> Vec<&str> {
-            CLASSES
-                .iter()
-                .filter(|class| class.default != on && self.has(class.name) == on)
-                .map(|class| class.name)
-                .collect()
+            CLASSES.iter().filter(|class| class.default != on && self.has(class.name) == on).map(|class| class.name).collect()
         };
         let mut words = String::new();
         for (flag, on) in [(" --with ", true), (" --without ", false)] {
@@ -198,13 +124,7 @@ mod tests {
     #[test]
     fn names_are_unique() {
         for (index, class) in CLASSES.iter().enumerate() {
-            assert!(
-                CLASSES[index + 1..]
-                    .iter()
-                    .all(|other| other.name != class.name),
-                "{}",
-                class.name
-            );
+            assert!(CLASSES[index + 1..].iter().all(|other| other.name != class.name), "{}", class.name);
         }
     }
 
@@ -213,10 +133,7 @@ mod tests {
         let mut classes = Classes::default();
         classes.switch("textures,errors", true).expect("known");
         classes.switch("weak", false).expect("known");
-        assert_eq!(
-            classes.arguments(),
-            " --with textures,errors --without weak"
-        );
+        assert_eq!(classes.arguments(), " --with textures,errors --without weak");
         assert!(classes.switch("weka", true).is_err());
     }
 }

@@ -11,12 +11,7 @@ use super::model::{Action, DebugInfo, Initial, Pointer, Program, Role};
 use super::run::{self, Tools, Verdict};
 
 /// The smallest program found that still differs in the same way.
-pub fn minimise(
-    program: &Program,
-    difference: &Difference,
-    folder: &Path,
-    tools: &Tools,
-) -> Result<Program, String> {
+pub fn minimise(program: &Program, difference: &Difference, folder: &Path, tools: &Tools) -> Result<Program, String> {
     let mut smallest = program.clone();
     loop {
         let mut smaller = false;
@@ -39,15 +34,8 @@ pub fn minimise(
 }
 
 /// Whether the program still shows this difference.
-fn still_differs(
-    program: &Program,
-    wanted: &Difference,
-    folder: &Path,
-    tools: &Tools,
-) -> Result<bool, String> {
-    Ok(
-        matches!(run::compare(program, folder, tools)?, Verdict::Different(found) if found == *wanted),
-    )
+fn still_differs(program: &Program, wanted: &Difference, folder: &Path, tools: &Tools) -> Result<bool, String> {
+    Ok(matches!(run::compare(program, folder, tools)?, Verdict::Different(found) if found == *wanted))
 }
 
 /// A way to make a program smaller at the n-th place, if there is one.
@@ -103,16 +91,11 @@ fn drop_name(program: &Program, at: usize) -> Option<Program> {
         unit.variables.retain(|variable| variable.name != name);
         unit.aliases.retain(|alias| alias.of.name != name);
         for function in &mut unit.functions {
-            function
-                .body
-                .retain(|action| !action.names().contains(&name.as_str()));
+            function.body.retain(|action| !action.names().contains(&name.as_str()));
         }
         for variable in &mut unit.variables {
             if let Initial::Pointers(pointers) = &mut variable.initial {
-                for pointer in pointers
-                    .iter_mut()
-                    .filter(|pointer| pointer.name() == Some(name.as_str()))
-                {
+                for pointer in pointers.iter_mut().filter(|pointer| pointer.name() == Some(name.as_str())) {
                     *pointer = Pointer::Null;
                 }
             }
@@ -122,11 +105,7 @@ fn drop_name(program: &Program, at: usize) -> Option<Program> {
 }
 
 /// The copy with one element removed of the lists that `lists` gives for each unit.
-fn without<T>(
-    program: &Program,
-    at: usize,
-    list: fn(&mut super::model::Unit) -> &mut Vec<T>,
-) -> Option<Program> {
+fn without<T>(program: &Program, at: usize, list: fn(&mut super::model::Unit) -> &mut Vec<T>) -> Option<Program> {
     let mut copy = program.clone();
     let mut left = at;
     for unit in &mut copy.units {
@@ -167,14 +146,10 @@ fn drop_action(program: &Program, at: usize) -> Option<Program> {
 
 fn drop_pointer(program: &Program, at: usize) -> Option<Program> {
     let mut copy = program.clone();
-    let pointers = copy
-        .units
-        .iter_mut()
-        .flat_map(|unit| &mut unit.variables)
-        .flat_map(|variable| match &mut variable.initial {
-            Initial::Pointers(pointers) => pointers.as_mut_slice(),
-            Initial::None | Initial::Bytes(_) => &mut [],
-        });
+    let pointers = copy.units.iter_mut().flat_map(|unit| &mut unit.variables).flat_map(|variable| match &mut variable.initial {
+        Initial::Pointers(pointers) => pointers.as_mut_slice(),
+        Initial::None | Initial::Bytes(_) => &mut [],
+    });
     *pointers.into_iter().nth(at)? = Pointer::Null;
     Some(copy)
 }
@@ -198,16 +173,8 @@ fn simplify_unit(program: &Program, at: usize) -> Option<Program> {
 /// A kernel without launch bounds and further parameters, or an action of the smallest size.
 fn simplify_kernel(program: &Program, at: usize) -> Option<Program> {
     let mut copy = program.clone();
-    let function = copy
-        .units
-        .iter_mut()
-        .flat_map(|unit| &mut unit.functions)
-        .nth(at)?;
-    if let Role::Kernel {
-        extra_bytes,
-        bounds,
-    } = &mut function.role
-    {
+    let function = copy.units.iter_mut().flat_map(|unit| &mut unit.functions).nth(at)?;
+    if let Role::Kernel { extra_bytes, bounds } = &mut function.role {
         *extra_bytes = 0;
         bounds.clear();
     }
@@ -221,11 +188,7 @@ fn simplify_kernel(program: &Program, at: usize) -> Option<Program> {
 
 fn simplify_variable(program: &Program, at: usize) -> Option<Program> {
     let mut copy = program.clone();
-    let variable = copy
-        .units
-        .iter_mut()
-        .flat_map(|unit| &mut unit.variables)
-        .nth(at)?;
+    let variable = copy.units.iter_mut().flat_map(|unit| &mut unit.variables).nth(at)?;
     variable.initial = Initial::None;
     Some(copy)
 }
@@ -250,11 +213,6 @@ mod tests {
         while !names(&program).is_empty() {
             program = super::drop_name(&program, 0).expect("there is a name");
         }
-        assert!(
-            program
-                .units
-                .iter()
-                .all(|unit| unit.functions.is_empty() && unit.variables.is_empty())
-        );
+        assert!(program.units.iter().all(|unit| unit.functions.is_empty() && unit.variables.is_empty()));
     }
 }

@@ -1,9 +1,6 @@
 //! Puts one mistake into a program, so that the linker has to refuse it or to warn.
 
-use super::model::{
-    Action, Function, FunctionRef, Linkage, Program, Role, Shape, Signature, Space, Variable,
-    VariableRef,
-};
+use super::model::{Action, Function, FunctionRef, Linkage, Program, Role, Shape, Signature, Space, Variable, VariableRef};
 use super::rng::Rng;
 
 /// Puts one random mistake into the program. Where the program offers no place for it, nothing changes.
@@ -25,12 +22,8 @@ pub fn make(rng: &mut Rng, program: &mut Program) {
 
 /// One of the functions that other units see.
 fn some_function(rng: &mut Rng, program: &Program, linkages: &[Linkage]) -> Option<Function> {
-    let all: Vec<_> = program
-        .units
-        .iter()
-        .flat_map(|unit| &unit.functions)
-        .filter(|function| linkages.contains(&function.linkage))
-        .collect();
+    let all: Vec<_> =
+        program.units.iter().flat_map(|unit| &unit.functions).filter(|function| linkages.contains(&function.linkage)).collect();
     (!all.is_empty()).then(|| (*rng.pick(&all)).clone())
 }
 
@@ -97,48 +90,27 @@ fn change_role(rng: &mut Rng, program: &mut Program) {
         return;
     };
     for function in &mut program.units[unit].functions {
-        function
-            .body
-            .retain(|action| !action.names().contains(&function.name.as_str()));
+        function.body.retain(|action| !action.names().contains(&function.name.as_str()));
     }
-    let mentioned = program.units[unit].functions.iter().any(|other| {
-        other
-            .body
-            .iter()
-            .any(|action| action.names().contains(&function.name.as_str()))
-    });
+    let mentioned = program.units[unit]
+        .functions
+        .iter()
+        .any(|other| other.body.iter().any(|action| action.names().contains(&function.name.as_str())));
     if mentioned {
         return;
     }
     if rng.chance(30) {
-        let shape = Shape {
-            space: Space::Global,
-            align: 4,
-            size: 8,
-            managed: false,
-        };
+        let shape = Shape { space: Space::Global, align: 4, size: 8, managed: false };
         let initial = super::model::Initial::None;
-        let variable = Variable {
-            name: function.name,
-            linkage: function.linkage,
-            shape,
-            initial,
-        };
+        let variable = Variable { name: function.name, linkage: function.linkage, shape, initial };
         program.units[unit].variables.push(variable);
         return;
     }
     let role = match function.role {
         Role::Kernel { .. } => Role::Device(Signature::Nothing),
-        Role::Device(_) => Role::Kernel {
-            extra_bytes: 0,
-            bounds: Vec::new(),
-        },
+        Role::Device(_) => Role::Kernel { extra_bytes: 0, bounds: Vec::new() },
     };
-    program.units[unit].functions.push(Function {
-        role,
-        body: Vec::new(),
-        ..function
-    });
+    program.units[unit].functions.push(Function { role, body: Vec::new(), ..function });
 }
 
 /// A call with another signature than the definition has.
@@ -152,11 +124,7 @@ fn change_signature(rng: &mut Rng, program: &mut Program) {
     let Some(unit) = unit_without(rng, program, &function.name) else {
         return;
     };
-    let other = if signature == Signature::Word {
-        Signature::Long
-    } else {
-        Signature::Word
-    };
+    let other = if signature == Signature::Word { Signature::Long } else { Signature::Word };
     for caller in &mut program.units[unit].functions {
         for action in &mut caller.body {
             if let Action::Call(callee) | Action::TakeAddress(callee) = action
@@ -171,10 +139,7 @@ fn change_signature(rng: &mut Rng, program: &mut Program) {
 /// A call of a function that nothing defines.
 fn undefined_function(rng: &mut Rng, program: &mut Program, name: &str) {
     if let Some(kernel) = some_kernel(rng, program) {
-        kernel.body.push(Action::Call(FunctionRef {
-            name: name.into(),
-            signature: Signature::Word,
-        }));
+        kernel.body.push(Action::Call(FunctionRef { name: name.into(), signature: Signature::Word }));
     }
 }
 
@@ -182,19 +147,8 @@ fn undefined_function(rng: &mut Rng, program: &mut Program, name: &str) {
 fn undefined_variable(rng: &mut Rng, program: &mut Program) {
     let space = *rng.pick(&[Space::Global, Space::Const, Space::Shared]);
     if let Some(kernel) = some_kernel(rng, program) {
-        let shape = Shape {
-            space,
-            align: 4,
-            size: 8,
-            managed: false,
-        };
-        kernel.body.push(Action::Touch(
-            VariableRef {
-                name: "nothing".into(),
-                shape,
-            },
-            0,
-        ));
+        let shape = Shape { space, align: 4, size: 8, managed: false };
+        kernel.body.push(Action::Touch(VariableRef { name: "nothing".into(), shape }, 0));
     }
 }
 
@@ -202,12 +156,7 @@ fn undefined_variable(rng: &mut Rng, program: &mut Program) {
 fn oversized(program: &mut Program, unit: usize, space: Space, limit: usize) {
     let next = (unit + 1) % program.units.len();
     for (unit, name) in [(unit, "huge0"), (next, "huge1")] {
-        let shape = Shape {
-            space,
-            align: 4,
-            size: limit / 2,
-            managed: false,
-        };
+        let shape = Shape { space, align: 4, size: limit / 2, managed: false };
         let name = name.to_owned();
         let initial = super::model::Initial::None;
         program.units[unit].variables.push(Variable {
@@ -219,13 +168,7 @@ fn oversized(program: &mut Program, unit: usize, space: Space, limit: usize) {
         for unit in &mut program.units {
             for function in &mut unit.functions {
                 if matches!(function.role, Role::Kernel { .. }) {
-                    function.body.push(Action::Touch(
-                        VariableRef {
-                            name: name.clone(),
-                            shape: shape.clone(),
-                        },
-                        0,
-                    ));
+                    function.body.push(Action::Touch(VariableRef { name: name.clone(), shape: shape.clone() }, 0));
                 }
             }
         }
@@ -242,10 +185,7 @@ fn tight_bound(rng: &mut Rng, program: &mut Program) {
         .filter_map(|function| match function.role {
             Role::Device(signature) => {
                 function.body.push(Action::Registers(70));
-                Some(FunctionRef {
-                    name: function.name.clone(),
-                    signature,
-                })
+                Some(FunctionRef { name: function.name.clone(), signature })
             }
             Role::Kernel { .. } => None,
         })
@@ -255,10 +195,7 @@ fn tight_bound(rng: &mut Rng, program: &mut Program) {
     }
     let callee = rng.pick(&callees).clone();
     if let Some(kernel) = some_kernel(rng, program) {
-        kernel.role = Role::Kernel {
-            extra_bytes: 0,
-            bounds: vec![".maxnreg 32"],
-        };
+        kernel.role = Role::Kernel { extra_bytes: 0, bounds: vec![".maxnreg 32"] };
         kernel.body.push(Action::Call(callee));
     }
 }

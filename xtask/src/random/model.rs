@@ -118,14 +118,7 @@ pub enum Scalar {
 
 impl Signature {
     /// Every signature.
-    pub const ALL: [Self; 6] = [
-        Self::Nothing,
-        Self::Word,
-        Self::TwoWords,
-        Self::Long,
-        Self::Double,
-        Self::Taker,
-    ];
+    pub const ALL: [Self; 6] = [Self::Nothing, Self::Word, Self::TwoWords, Self::Long, Self::Double, Self::Taker];
 
     /// The types of the parameters.
     pub fn parameters(self) -> &'static [Scalar] {
@@ -308,10 +301,7 @@ impl Program {
     /// Every definition of a function as (unit, function) indices.
     pub fn functions(&self) -> impl Iterator<Item = (usize, usize)> {
         let sizes: Vec<usize> = self.units.iter().map(|unit| unit.functions.len()).collect();
-        sizes
-            .into_iter()
-            .enumerate()
-            .flat_map(|(unit, count)| (0..count).map(move |index| (unit, index)))
+        sizes.into_iter().enumerate().flat_map(|(unit, count)| (0..count).map(move |index| (unit, index)))
     }
 }
 
@@ -320,14 +310,9 @@ impl Action {
     pub fn names(&self) -> Vec<&str> {
         match self {
             Self::Call(function) | Self::TakeAddress(function) => vec![&function.name],
-            Self::CallOneOf(functions) => functions
-                .iter()
-                .map(|function| function.name.as_str())
-                .collect(),
+            Self::CallOneOf(functions) => functions.iter().map(|function| function.name.as_str()).collect(),
             Self::TakeKernelAddress(name) | Self::ReadSurface(name) => vec![name],
-            Self::ReadTexture { texture, sampler } => std::iter::once(texture.as_str())
-                .chain(sampler.as_deref())
-                .collect(),
+            Self::ReadTexture { texture, sampler } => std::iter::once(texture.as_str()).chain(sampler.as_deref()).collect(),
             Self::Touch(variable, _) | Self::PointTo(variable, _) => vec![&variable.name],
             _ => Vec::new(),
         }

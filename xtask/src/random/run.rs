@@ -54,8 +54,7 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     for unit in &program.units {
         let path = folder.join(format!("{}.ptx", unit.name));
-        fs::write(&path, emit::unit(unit))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        fs::write(&path, emit::unit(unit)).map_err(|error| format!("{}: {error}", path.display()))?;
         if let Err(message) = assemble(unit, folder, tools)? {
             return Ok(Verdict::NotAssembled(format!("{}: {message}", unit.name)));
         }
@@ -79,11 +78,7 @@ fn assembler_arguments(unit: &Unit) -> Vec<String> {
         DebugInfo::Lines => words.push("-lineinfo".into()),
         DebugInfo::Full => words.push("-g".into()),
     }
-    words.extend([
-        format!("{}.ptx", unit.name),
-        "-o".into(),
-        format!("{}.cubin", unit.name),
-    ]);
+    words.extend([format!("{}.ptx", unit.name), "-o".into(), format!("{}.cubin", unit.name)]);
     words
 }
 
@@ -106,12 +101,7 @@ fn arguments(program: &Program, tools: &Tools) -> Vec<String> {
     let mut words = vec!["-arch".to_owned(), program.target.to_owned()];
     words.extend(tools.options.iter().cloned());
     words.extend(program.options.iter().cloned());
-    words.extend(
-        program
-            .units
-            .iter()
-            .map(|unit| format!("{}.cubin", unit.name)),
-    );
+    words.extend(program.units.iter().map(|unit| format!("{}.cubin", unit.name)));
     words.extend(["-o".into(), "out.cubin".into()]);
     words
 }
@@ -125,10 +115,7 @@ fn replay_script(program: &Program, arguments: &[String]) -> String {
     for unit in &program.units {
         script += &format!("ptxas {}\n", assembler_arguments(unit).join(" "));
     }
-    script += &format!(
-        "CUWELD_NOTE_AS=nvlink-13.0.88 \"${{1:-nvlink}}\" {}\n",
-        arguments.join(" ")
-    );
+    script += &format!("CUWELD_NOTE_AS=nvlink-13.0.88 \"${{1:-nvlink}}\" {}\n", arguments.join(" "));
     script
 }
 
@@ -164,9 +151,5 @@ fn link(linker: &Path, arguments: &[String], folder: &Path, name: &str) -> Resul
     let output = fs::read(&out).ok();
     let _ = fs::rename(&out, folder.join(format!("{name}.cubin")));
     let messages = fs::read(&text).map_err(failed)?;
-    Ok(Outcome {
-        status,
-        output,
-        messages: String::from_utf8_lossy(&messages).into_owned(),
-    })
+    Ok(Outcome { status, output, messages: String::from_utf8_lossy(&messages).into_owned() })
 }

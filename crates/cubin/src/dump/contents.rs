@@ -36,29 +36,14 @@ impl<'data> Dump<'_, 'data> {
 
     fn symbol_table(&self, out: &mut String, section: &Section<'_>) -> fmt::Result {
         let mercury = section.kind() == SectionType::MERCURY_SYMTAB;
-        let symbols = if mercury {
-            self.file.mercury_symbols()
-        } else {
-            self.file.symbols()
-        };
+        let symbols = if mercury { self.file.mercury_symbols() } else { self.file.symbols() };
         let symbols = match symbols {
             Ok(symbols) => symbols,
             Err(error) => return write_unreadable(out, &error, 0, section.data),
         };
         for (index, symbol) in symbols.iter().enumerate() {
-            let Symbol {
-                name,
-                binding,
-                kind,
-                value,
-                size,
-                ..
-            } = symbol;
-            write!(
-                out,
-                "  [{index}] '{name}' {binding} {kind} {}",
-                other_text(symbol)
-            )?;
+            let Symbol { name, binding, kind, value, size, .. } = symbol;
+            write!(out, "  [{index}] '{name}' {binding} {kind} {}", other_text(symbol))?;
             let place = symbol_section_text(self, symbol.section);
             writeln!(out, " in {place} value {value:#x} size {size:#x}")?;
         }
@@ -74,13 +59,7 @@ impl<'data> Dump<'_, 'data> {
         };
         let symbols = self.symbols_of(section);
         for entry in entries {
-            write!(
-                out,
-                "  {:#06x} {} {}",
-                entry.offset,
-                entry.kind,
-                symbol_name(symbols, entry.symbol)
-            )?;
+            write!(out, "  {:#06x} {} {}", entry.offset, entry.kind, symbol_name(symbols, entry.symbol))?;
             match entry.addend {
                 0 => writeln!(out)?,
                 addend if addend < 0 => writeln!(out, " - {:#x}", addend.unsigned_abs())?,
@@ -119,13 +98,7 @@ impl<'data> Dump<'_, 'data> {
     }
 
     /// A payload as words, those that are symbol indices with the symbols' names; then the bytes that make no word.
-    fn payload(
-        &self,
-        out: &mut String,
-        section: &Section<'_>,
-        record: &Record<'_>,
-        compat: bool,
-    ) -> fmt::Result {
+    fn payload(&self, out: &mut String, section: &Section<'_>, record: &Record<'_>, compat: bool) -> fmt::Result {
         let named = match record.attribute.symbols() {
             _ if compat => 0,
             Symbols::None => 0,
@@ -139,39 +112,19 @@ impl<'data> Dump<'_, 'data> {
                 write!(out, " {word:#x}")?;
             }
         }
-        record
-            .payload
-            .as_chunks::<4>()
-            .1
-            .iter()
-            .try_for_each(|byte| write!(out, " {byte:02x}"))
+        record.payload.as_chunks::<4>().1.iter().try_for_each(|byte| write!(out, " {byte:02x}"))
     }
 
     fn call_graph(&self, out: &mut String, section: &Section<'_>) -> fmt::Result {
         let name = |index: u32| symbol_name(self.symbols_of(section), index);
         for edge in callgraph::edges(section.data) {
             match edge {
-                Ok(Edge::Call { caller, callee }) => {
-                    writeln!(out, "  {} calls {}", name(caller), name(callee))?
-                }
-                Ok(Edge::AddressTaken {
-                    function,
-                    prototype,
-                }) => {
-                    writeln!(
-                        out,
-                        "  {} has its address taken, {}",
-                        name(function),
-                        self.prototype(prototype)
-                    )?;
+                Ok(Edge::Call { caller, callee }) => writeln!(out, "  {} calls {}", name(caller), name(callee))?,
+                Ok(Edge::AddressTaken { function, prototype }) => {
+                    writeln!(out, "  {} has its address taken, {}", name(function), self.prototype(prototype))?;
                 }
                 Ok(Edge::IndirectCall { caller, prototype }) => {
-                    writeln!(
-                        out,
-                        "  {} calls any {}",
-                        name(caller),
-                        self.prototype(prototype)
-                    )?;
+                    writeln!(out, "  {} calls any {}", name(caller), self.prototype(prototype))?;
                 }
                 Ok(Edge::References { caller, function }) => {
                     writeln!(out, "  {} refers to {}", name(caller), name(function))?;
@@ -200,21 +153,14 @@ impl<'data> Dump<'_, 'data> {
     }
 
     fn prototype(&self, offset: u32) -> String {
-        let text = self
-            .file
-            .strings()
-            .and_then(|strings| strings.get(offset))
-            .unwrap_or("?");
+        let text = self.file.strings().and_then(|strings| strings.get(offset)).unwrap_or("?");
         format!("prototype {offset:#x} '{text}'")
     }
 }
 
 /// A symbol by index, with its name.
 fn symbol_name(symbols: &[Symbol<'_>], index: u32) -> String {
-    match usize::try_from(index)
-        .ok()
-        .and_then(|index| symbols.get(index))
-    {
+    match usize::try_from(index).ok().and_then(|index| symbols.get(index)) {
         Some(symbol) => format!("{index} '{}'", symbol.name),
         None => format!("{index} ?"),
     }
@@ -225,11 +171,7 @@ fn write_strings(out: &mut String, data: &[u8]) -> fmt::Result {
     for string in data.split_inclusive(|&byte| byte == 0) {
         match string.strip_suffix(&[0]) {
             Some(text) => writeln!(out, "  {offset:#06x} '{}'", text.escape_ascii())?,
-            None => writeln!(
-                out,
-                "  {offset:#06x} '{}' without end",
-                string.escape_ascii()
-            )?,
+            None => writeln!(out, "  {offset:#06x} '{}' without end", string.escape_ascii())?,
         }
         offset += string.len();
     }
@@ -249,31 +191,13 @@ fn write_notes(out: &mut String, section: &Section<'_>) -> fmt::Result {
 }
 
 fn write_note(out: &mut String, note: &Note<'_>) -> fmt::Result {
-    writeln!(
-        out,
-        "  '{}' type {} size {:#x}",
-        note.name.escape_ascii(),
-        note.kind,
-        note.description.len()
-    )?;
-    let word = |index: usize| {
-        note.description
-            .as_chunks()
-            .0
-            .get(index)
-            .map_or(0, |word| u32::from_le_bytes(*word))
-    };
+    writeln!(out, "  '{}' type {} size {:#x}", note.name.escape_ascii(), note.kind, note.description.len())?;
+    let word = |index: usize| note.description.as_chunks().0.get(index).map_or(0, |word| u32::from_le_bytes(*word));
     if note.kind == note::TOOL
         && let Ok(tool) = ToolNote::decode(note.description)
     {
         writeln!(out, "    layout {}", word(0))?;
-        let ToolNote {
-            object,
-            tool,
-            version,
-            build,
-            options,
-        } = tool;
+        let ToolNote { object, tool, version, build, options } = tool;
         return writeln!(
             out,
             "    object '{object}'\n    tool '{tool}'\n    version '{version}'\n    build '{build}'\n    options '{options}'"
@@ -283,15 +207,8 @@ fn write_note(out: &mut String, note: &Note<'_>) -> fmt::Result {
         && let Ok(info) = CudaInfo::decode(note.description)
         && info.encode().ends_with(note.description)
     {
-        let CudaInfo {
-            note_version,
-            virtual_sm,
-            toolkit,
-        } = info;
-        return writeln!(
-            out,
-            "    layout {note_version} virtual sm {virtual_sm} toolkit {toolkit}"
-        );
+        let CudaInfo { note_version, virtual_sm, toolkit } = info;
+        return writeln!(out, "    layout {note_version} virtual sm {virtual_sm} toolkit {toolkit}");
     }
     write_bytes(out, 0, note.description)
 }
@@ -313,8 +230,7 @@ fn write_bytes(out: &mut String, start: usize, data: &[u8]) -> fmt::Result {
             times += 1;
         }
         write!(out, "  {:#06x}", start + index * 16)?;
-        line.iter()
-            .try_for_each(|byte| write!(out, " {byte:02x}"))?;
+        line.iter().try_for_each(|byte| write!(out, " {byte:02x}"))?;
         match times {
             1 => writeln!(out)?,
             _ => writeln!(out, " ({times} times)")?,
@@ -325,12 +241,7 @@ fn write_bytes(out: &mut String, start: usize, data: &[u8]) -> fmt::Result {
 
 /// What is left of a section whose records can be read up to `at`.
 fn write_rest(out: &mut String, section: &Section<'_>, at: usize, error: Error) -> fmt::Result {
-    write_unreadable(
-        out,
-        &error.in_section(section),
-        at,
-        section.data.get(at..).unwrap_or_default(),
-    )
+    write_unreadable(out, &error.in_section(section), at, section.data.get(at..).unwrap_or_default())
 }
 
 /// Why something cannot be shown by its meaning, and its bytes.

@@ -7,52 +7,27 @@ use super::{Bits, Owner, Part, RelocationType, Row};
 
 /// Bits that hold the value.
 const fn value(first_bit: u8, width: u8) -> Bits {
-    Bits {
-        first_bit,
-        width,
-        value_shift: 0,
-        part: Part::Value,
-    }
+    Bits { first_bit, width, value_shift: 0, part: Part::Value }
 }
 
 /// Bits that hold the value without its lowest bits.
 const fn upper(first_bit: u8, width: u8, value_shift: u8) -> Bits {
-    Bits {
-        first_bit,
-        width,
-        value_shift,
-        part: Part::Value,
-    }
+    Bits { first_bit, width, value_shift, part: Part::Value }
 }
 
 /// Bits that hold the constant bank.
 const fn bank(first_bit: u8, width: u8) -> Bits {
-    Bits {
-        first_bit,
-        width,
-        value_shift: 0,
-        part: Part::Bank,
-    }
+    Bits { first_bit, width, value_shift: 0, part: Part::Bank }
 }
 
 /// Bits that become zero.
 const fn zero(first_bit: u8, width: u8) -> Bits {
-    Bits {
-        first_bit,
-        width,
-        value_shift: 0,
-        part: Part::Zero,
-    }
+    Bits { first_bit, width, value_shift: 0, part: Part::Zero }
 }
 
 /// The highest bit of a five-bit constant bank, where it stands apart from the others.
 const fn bank_bit_4(first_bit: u8) -> Bits {
-    Bits {
-        first_bit,
-        width: 1,
-        value_shift: 4,
-        part: Part::Bank,
-    }
+    Bits { first_bit, width: 1, value_shift: 4, part: Part::Bank }
 }
 
 macro_rules! relocations {

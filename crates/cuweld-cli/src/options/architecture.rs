@@ -17,11 +17,8 @@ impl Architecture {
     /// The architecture of that name.
     pub fn by_name(name: &str) -> Option<Self> {
         type Kind = fn(&'static Target) -> Architecture;
-        let kinds: [(&str, Kind); 3] = [
-            ("sm_", Architecture::Real),
-            ("compute_", Architecture::Virtual),
-            ("lto_", Architecture::Intermediate),
-        ];
+        let kinds: [(&str, Kind); 3] =
+            [("sm_", Architecture::Real), ("compute_", Architecture::Virtual), ("lto_", Architecture::Intermediate)];
         kinds.into_iter().find_map(|(prefix, kind)| {
             let number = name.strip_prefix(prefix)?;
             Target::by_name(&format!("sm_{number}")).map(kind)
@@ -30,9 +27,7 @@ impl Architecture {
 
     /// The GPU.
     pub fn target(self) -> &'static Target {
-        let (Architecture::Real(target)
-        | Architecture::Virtual(target)
-        | Architecture::Intermediate(target)) = self;
+        let (Architecture::Real(target) | Architecture::Virtual(target) | Architecture::Intermediate(target)) = self;
         target
     }
 

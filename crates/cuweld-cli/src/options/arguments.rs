@@ -75,10 +75,7 @@ impl LinkArguments {
     /// The inputs in the order in which they are linked: libraries (`-l`) come after all files, wherever they stand.
     pub fn inputs_in_link_order(&self) -> impl Iterator<Item = &InputItem> {
         let is_file = |item: &&InputItem| matches!(item.source, InputSource::File(_));
-        self.inputs
-            .iter()
-            .filter(is_file)
-            .chain(self.inputs.iter().filter(move |item| !is_file(item)))
+        self.inputs.iter().filter(is_file).chain(self.inputs.iter().filter(move |item| !is_file(item)))
     }
 }
 
@@ -225,27 +222,17 @@ pub enum FastCompile {
 
 impl FastCompile {
     /// The names, in ascending order.
-    const NAMES: [(&'static str, FastCompile); 4] = [
-        ("0", FastCompile::Off),
-        ("min", FastCompile::Min),
-        ("mid", FastCompile::Mid),
-        ("max", FastCompile::Max),
-    ];
+    const NAMES: [(&'static str, FastCompile); 4] =
+        [("0", FastCompile::Off), ("min", FastCompile::Min), ("mid", FastCompile::Mid), ("max", FastCompile::Max)];
 
     /// The level of that name.
     pub fn by_name(name: &str) -> Option<Self> {
-        Self::NAMES
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, level)| *level)
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, level)| *level)
     }
 
     /// As the compilers' options have it.
     pub fn name(self) -> &'static str {
-        Self::NAMES
-            .iter()
-            .find(|(_, level)| *level == self)
-            .map_or("", |(name, _)| name)
+        Self::NAMES.iter().find(|(_, level)| *level == self).map_or("", |(name, _)| name)
     }
 }
 

@@ -17,10 +17,7 @@ const LINK: &[Check] = &[
     no_architecture,
     no_output,
     no_inputs,
-    |typed| {
-        (typed.has(Id::SuppressDebugInfo) && !typed.has(Id::Debug))
-            .then(|| needs(Id::SuppressDebugInfo, "no -g"))
-    },
+    |typed| (typed.has(Id::SuppressDebugInfo) && !typed.has(Id::Debug)).then(|| needs(Id::SuppressDebugInfo, "no -g")),
     |typed| both(typed, Id::DumpCallgraph, Id::DumpCallgraphNoDemangle),
     |typed| both(typed, Id::UseHostInfo, Id::IgnoreHostInfo),
     host_info_unused,
@@ -31,10 +28,7 @@ const LINK: &[Check] = &[
     partial_and_whole,
     |typed| optimizing_only(typed, Id::EmitPtx),
     split_compile_instead,
-    |typed| {
-        (typed.has(Id::OfastCompile) && !optimizes(typed))
-            .then(|| conflict("--Ofast-compile", "no -dlto"))
-    },
+    |typed| (typed.has(Id::OfastCompile) && !optimizes(typed)).then(|| conflict("--Ofast-compile", "no -dlto")),
     fast_compile_level,
     preserve_relocs,
     locked_option,
@@ -45,12 +39,7 @@ const LINK: &[Check] = &[
 ];
 
 /// What must hold to write a script for the host's linker.
-const HOST_LINKER_SCRIPT: &[Check] = &[|typed| {
-    typed
-        .inputs()
-        .next()
-        .map(|_| Problem::InputsWithHostLinkerScript {})
-}];
+const HOST_LINKER_SCRIPT: &[Check] = &[|typed| typed.inputs().next().map(|_| Problem::InputsWithHostLinkerScript {})];
 
 /// Looks whether a link can be made of what was typed. Gives what there is to say, in order; the last one may be fatal.
 pub(super) fn link(typed: &Typed) -> Vec<UsageProblem> {
@@ -66,10 +55,7 @@ fn run(checks: &[Check], typed: &Typed) -> Vec<UsageProblem> {
     let mut found = Vec::new();
     for problem in checks.iter().filter_map(|check| check(typed)) {
         let ends_here = problem.severity() == Severity::Fatal;
-        found.push(UsageProblem {
-            problem,
-            found: Found::Afterwards,
-        });
+        found.push(UsageProblem { problem, found: Found::Afterwards });
         if ends_here {
             break;
         }
@@ -111,33 +97,19 @@ fn leading_number(text: &[u8]) -> Option<(i32, &[u8])> {
         [b'+', rest @ ..] => (false, rest),
         rest => (false, rest),
     };
-    let length = digits
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
-    let (number, rest) = digits
-        .split_at_checked(length)
-        .filter(|(number, _)| !number.is_empty())?;
-    let value = std::str::from_utf8(number)
-        .ok()?
-        .parse()
-        .unwrap_or(i32::MAX);
+    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = digits.split_at_checked(length).filter(|(number, _)| !number.is_empty())?;
+    let value = std::str::from_utf8(number).ok()?.parse().unwrap_or(i32::MAX);
     Some((if negative { -value } else { value }, rest))
 }
 
 fn conflict(first: &str, second: &str) -> Problem {
-    Problem::Conflict {
-        first: first.to_owned(),
-        second: second.to_owned(),
-    }
+    Problem::Conflict { first: first.to_owned(), second: second.to_owned() }
 }
 
 /// An option's short name, as messages have it.
 fn name(id: Id) -> String {
-    table::rows()
-        .find(|row| row.id == id)
-        .map(table::Row::shortest)
-        .unwrap_or_default()
+    table::rows().find(|row| row.id == id).map(table::Row::shortest).unwrap_or_default()
 }
 
 fn needs(id: Id, missing: &str) -> Problem {
@@ -153,9 +125,7 @@ fn optimizing_only(typed: &Typed, id: Id) -> Option<Problem> {
 }
 
 fn no_architecture(typed: &Typed) -> Option<Problem> {
-    architecture(typed)
-        .is_none()
-        .then_some(Problem::NoArchitecture {})
+    architecture(typed).is_none().then_some(Problem::NoArchitecture {})
 }
 
 fn no_output(typed: &Typed) -> Option<Problem> {
@@ -166,72 +136,49 @@ fn no_output(typed: &Typed) -> Option<Problem> {
 
 fn no_inputs(typed: &Typed) -> Option<Problem> {
     // Libraries do not count.
-    typed
-        .inputs()
-        .next()
-        .is_none()
-        .then_some(Problem::NoInputFiles {})
+    typed.inputs().next().is_none().then_some(Problem::NoInputFiles {})
 }
 
 fn host_info_unused(typed: &Typed) -> Option<Problem> {
-    let named = [Id::KernelsUsed, Id::VariablesUsed]
-        .into_iter()
-        .any(|id| !typed.list(id).is_empty());
+    let named = [Id::KernelsUsed, Id::VariablesUsed].into_iter().any(|id| !typed.list(id).is_empty());
     (typed.has(Id::UseHostInfo) && named).then_some(Problem::HostInfoUnused {})
 }
 
 fn intermediate_target(typed: &Typed) -> Option<Problem> {
     let (name, architecture) = architecture(typed)?;
-    matches!(architecture, Architecture::Intermediate(_)).then(|| Problem::VirtualTarget {
-        target: name.to_owned(),
-    })
+    matches!(architecture, Architecture::Intermediate(_)).then(|| Problem::VirtualTarget { target: name.to_owned() })
 }
 
 fn partial_and_whole(typed: &Typed) -> Option<Problem> {
     let partial = typed.has(Id::ForcePartialLto) || typed.has(Id::RelocatableLink);
-    (partial && typed.has(Id::ForceWholeLto))
-        .then(|| conflict("-force-partial-lto", "-force-whole-lto"))
+    (partial && typed.has(Id::ForceWholeLto)).then(|| conflict("-force-partial-lto", "-force-whole-lto"))
 }
 
 fn split_compile_instead(typed: &Typed) -> Option<Problem> {
-    let split = typed
-        .number(Id::SplitCompileExtended)
-        .is_some_and(|threads| threads != 1);
+    let split = typed.number(Id::SplitCompileExtended).is_some_and(|threads| threads != 1);
     (split && typed.has(Id::EmitPtx)).then_some(Problem::SplitCompileInstead {})
 }
 
 fn fast_compile_level(typed: &Typed) -> Option<Problem> {
     let level = typed.text(Id::OfastCompile)?;
     let known = super::arguments::FastCompile::by_name(&shown(level)).is_some();
-    (!known).then(|| Problem::InvalidArgument {
-        option: "Ofast-compile".to_owned(),
-    })
+    (!known).then(|| Problem::InvalidArgument { option: "Ofast-compile".to_owned() })
 }
 
 fn preserve_relocs(typed: &Typed) -> Option<Problem> {
     let (name, architecture) = architecture(typed)?;
-    let incomplete =
-        typed.has(Id::PreserveRelocs) && architecture.records_relocations_incompletely();
-    incomplete.then(|| Problem::PreserveRelocsIncomplete {
-        target: name.to_owned(),
-    })
+    let incomplete = typed.has(Id::PreserveRelocs) && architecture.records_relocations_incompletely();
+    incomplete.then(|| Problem::PreserveRelocsIncomplete { target: name.to_owned() })
 }
 
 /// The reference takes `-fdcmpt` only from those who know `-uumn`, and denies its existence to others.
 fn locked_option(typed: &Typed) -> Option<Problem> {
     let locked = typed.has(Id::Fdcmpt) && !typed.has(Id::Uumn);
-    locked.then(|| Problem::UnknownOption {
-        name: "-fdcmpt".to_owned(),
-    })
+    locked.then(|| Problem::UnknownOption { name: "-fdcmpt".to_owned() })
 }
 
 fn negative(typed: &Typed, id: Id) -> Option<Problem> {
-    let option = || {
-        table::rows()
-            .find(|row| row.id == id)
-            .map(|row| row.long.to_owned())
-            .unwrap_or_default()
-    };
+    let option = || table::rows().find(|row| row.id == id).map(|row| row.long.to_owned()).unwrap_or_default();
     (typed.number(id)? < 0).then(|| Problem::InvalidArgument { option: option() })
 }
 
@@ -239,12 +186,8 @@ fn brackets(typed: &Typed) -> Option<Problem> {
     let mut inside = false;
     for item in typed.items() {
         match item {
-            Item::Option {
-                id: Id::StartLib, ..
-            } if inside => return Some(Problem::NestedStartLib {}),
-            Item::Option {
-                id: Id::StartLib, ..
-            } => inside = true,
+            Item::Option { id: Id::StartLib, .. } if inside => return Some(Problem::NestedStartLib {}),
+            Item::Option { id: Id::StartLib, .. } => inside = true,
             Item::Option { id: Id::EndLib, .. } if !inside => {
                 return Some(Problem::EndLibWithoutStart {});
             }

@@ -21,10 +21,7 @@ fn offered() -> impl Iterator<Item = &'static Row> {
 /// An option's names with their dashes.
 fn names(row: &Row) -> Vec<String> {
     let short = row.short.map(|short| format!("-{short}"));
-    [Some(format!("--{}", row.long)), short]
-        .into_iter()
-        .flatten()
-        .collect()
+    [Some(format!("--{}", row.long)), short].into_iter().flatten().collect()
 }
 
 fn bash() -> String {
@@ -32,16 +29,8 @@ fn bash() -> String {
     let mut cases = String::new();
     for row in offered().filter(|row| row.takes != Takes::Nothing) {
         let words = row.takes.words().join(" ");
-        let offer = if words.is_empty() {
-            "-f".to_owned()
-        } else {
-            format!("-W '{words}'")
-        };
-        let _ = writeln!(
-            cases,
-            "        {}) COMPREPLY=($(compgen {offer} -- \"$current\")); return ;;",
-            names(row).join("|")
-        );
+        let offer = if words.is_empty() { "-f".to_owned() } else { format!("-W '{words}'") };
+        let _ = writeln!(cases, "        {}) COMPREPLY=($(compgen {offer} -- \"$current\")); return ;;", names(row).join("|"));
     }
     format!(
         "_cuweld() {{\n\
@@ -61,11 +50,7 @@ fn bash() -> String {
 fn zsh() -> String {
     let mut text = String::from("#compdef cuweld\n\n_arguments \\\n");
     for row in offered() {
-        let summary = row
-            .summary
-            .replace('\'', "'\\''")
-            .replace('[', "\\[")
-            .replace(']', "\\]");
+        let summary = row.summary.replace('\'', "'\\''").replace('[', "\\[").replace(']', "\\]");
         let value = match row.takes.name() {
             None => String::new(),
             Some(_) if row.takes.words().is_empty() => ":value:_files".to_owned(),
@@ -94,11 +79,7 @@ fn fish() -> String {
             _ => format!(" -x -a '{words}'"),
         };
         let summary = row.summary.replace('\\', "\\\\").replace('\'', "\\'");
-        let _ = writeln!(
-            text,
-            "complete -c cuweld{short} -l {}{value} -d '{summary}'",
-            row.long
-        );
+        let _ = writeln!(text, "complete -c cuweld{short} -l {}{value} -d '{summary}'", row.long);
     }
     text
 }

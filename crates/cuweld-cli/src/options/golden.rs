@@ -34,56 +34,30 @@ fn shown(problem: &UsageProblem, style: &Style) -> Option<String> {
         Severity::Fatal => "fatal",
     };
     let tool = style.tool.as_deref().filter(|_| late).unwrap_or("nvlink");
-    let target = style
-        .target
-        .as_ref()
-        .filter(|_| late)
-        .map(|target| format!(" (target: {target})"));
-    Some(format!(
-        "| {tool} {severity:8}: {problem}{}",
-        target.unwrap_or_default()
-    ))
+    let target = style.target.as_ref().filter(|_| late).map(|target| format!(" (target: {target})"));
+    Some(format!("| {tool} {severity:8}: {problem}{}", target.unwrap_or_default()))
 }
 
 /// What this reader makes of a command line, in the words of the record.
 fn outcome(line: &str, files: &HashMap<String, Vec<u8>>) -> Vec<String> {
     let arguments = words::response_file(line.as_bytes());
-    let arguments = arguments
-        .into_iter()
-        .map(|word| OsString::from(String::from_utf8_lossy(&word).into_owned()));
+    let arguments = arguments.into_iter().map(|word| OsString::from(String::from_utf8_lossy(&word).into_owned()));
     let mut read_file = |path: &std::path::Path| {
         let contents = path.to_str().and_then(|name| files.get(name));
-        contents
-            .cloned()
-            .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+        contents.cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     };
     match parse(arguments, &mut read_file) {
         Err(error) => {
-            let style = Style {
-                tool: error.tool_name,
-                target: error.reported_arch,
-                ..Style::default()
-            };
-            let messages = error
-                .problems
-                .iter()
-                .filter_map(|problem| shown(problem, &style));
+            let style = Style { tool: error.tool_name, target: error.reported_arch, ..Style::default() };
+            let messages = error.problems.iter().filter_map(|problem| shown(problem, &style));
             messages.chain(["status 1".to_owned()]).collect()
         }
         Ok(Invocation::Help) => vec!["prints help".to_owned(), "status 0".to_owned()],
         Ok(Invocation::Version) => vec!["prints version".to_owned(), "status 0".to_owned()],
         Ok(Invocation::HostLinkerScript(script)) => {
-            let style = Style {
-                tool: script.tool_name,
-                ..Style::default()
-            };
-            let messages = script
-                .warnings
-                .iter()
-                .filter_map(|problem| shown(problem, &style));
-            messages
-                .chain(["prints script".to_owned(), "status 0".to_owned()])
-                .collect()
+            let style = Style { tool: script.tool_name, ..Style::default() };
+            let messages = script.warnings.iter().filter_map(|problem| shown(problem, &style));
+            messages.chain(["prints script".to_owned(), "status 0".to_owned()]).collect()
         }
         Ok(Invocation::Link(link)) => {
             let style = Style {
@@ -92,15 +66,9 @@ fn outcome(line: &str, files: &HashMap<String, Vec<u8>>) -> Vec<String> {
                 warnings_as_errors: link.messages.warnings_as_errors,
                 no_warnings: link.messages.disable_infos,
             };
-            let mut lines: Vec<String> = link
-                .warnings
-                .iter()
-                .filter_map(|problem| shown(problem, &style))
-                .collect();
+            let mut lines: Vec<String> = link.warnings.iter().filter_map(|problem| shown(problem, &style)).collect();
             lines.push(format!("note |{}|", link.note.options));
-            lines.extend(
-                (!link.note.object.is_empty()).then(|| format!("object |{}|", link.note.object)),
-            );
+            lines.extend((!link.note.object.is_empty()).then(|| format!("object |{}|", link.note.object)));
             let tool = link.messages.tool_name.filter(|tool| tool != "nvlink");
             lines.extend(tool.map(|tool| format!("tool |{tool}|")));
             lines.push("status 0".to_owned());
@@ -120,9 +88,7 @@ fn agrees(recorded: &[&str], made: &[String]) -> bool {
         return false;
     }
     let is_later_failure = |line: &&str| line.starts_with("later ") && line.contains(" fatal ");
-    let fails_later = recorded
-        .iter()
-        .any(|line| is_later_failure(line) || line.contains(" error "));
+    let fails_later = recorded.iter().any(|line| is_later_failure(line) || line.contains(" error "));
     let sees_note = recorded.iter().any(|line| line.starts_with("note "));
     let comparable = |line: &&str| match line.split(' ').next() {
         Some("|" | "later") => false,
@@ -130,11 +96,7 @@ fn agrees(recorded: &[&str], made: &[String]) -> bool {
         Some("note" | "object" | "tool") => sees_note,
         _ => true,
     };
-    recorded
-        .iter()
-        .copied()
-        .filter(comparable)
-        .eq(made.iter().copied().filter(comparable))
+    recorded.iter().copied().filter(comparable).eq(made.iter().copied().filter(comparable))
 }
 
 #[test]
@@ -154,67 +116,36 @@ fn every_recorded_command_line_is_read_as_by_the_reference() {
             }
             let made = outcome(arguments, &files);
             if !agrees(&recorded, &made) {
-                failures.push(format!(
-                    "$ {arguments}\n  recorded {recorded:#?}\n  made {made:#?}"
-                ));
+                failures.push(format!("$ {arguments}\n  recorded {recorded:#?}\n  made {made:#?}"));
             }
             count += 1;
         }
     }
     assert!(count > 400, "only {count} cases");
-    assert!(
-        failures.is_empty(),
-        "{} of {count}:\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    assert!(failures.is_empty(), "{} of {count}:\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
 fn no_option_of_the_reference_is_missing() {
     let mut documented = 0;
-    for line in REFERENCE_OPTIONS
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-    {
+    for line in REFERENCE_OPTIONS.lines().filter(|line| !line.starts_with('#')) {
         let (long, short) = line.split_once(' ').unwrap_or((line, ""));
         let row = table::rows().find(|row| format!("--{}", row.long) == long);
-        let short_of_row = row
-            .and_then(|row| row.short)
-            .map(|short| format!("-{short}"))
-            .unwrap_or_default();
-        assert_eq!(
-            row.map(|row| row.origin),
-            Some(table::Origin::Reference),
-            "{long}"
-        );
+        let short_of_row = row.and_then(|row| row.short).map(|short| format!("-{short}")).unwrap_or_default();
+        assert_eq!(row.map(|row| row.origin), Some(table::Origin::Reference), "{long}");
         assert_eq!(short_of_row, short, "{long}");
         documented += 1;
     }
-    assert_eq!(
-        table::rows()
-            .filter(|row| row.origin == table::Origin::Reference)
-            .count(),
-        documented
-    );
+    assert_eq!(table::rows().filter(|row| row.origin == table::Origin::Reference).count(), documented);
 }
 
 /// The contents of a file from the text between quotation marks.
 fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let inner = text
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
+    let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let mut characters = inner.unwrap_or_default().chars();
     while let Some(character) = characters.next() {
-        match (
-            character,
-            if character == '\\' {
-                characters.next()
-            } else {
-                None
-            },
-        ) {
+        match (character, if character == '\\' { characters.next() } else { None }) {
             (_, Some('n')) => bytes.push(b'\n'),
             (_, Some('r')) => bytes.push(b'\r'),
             (_, Some('t')) => bytes.push(b'\t'),

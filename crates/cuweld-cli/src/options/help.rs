@@ -26,10 +26,7 @@ pub fn help(program: &str) -> String {
          A value may also follow behind '=': --arch=sm_90. Lists are separated by commas; a list that is\n\
          given again grows. @<file> stands for the arguments in a file.\n"
     );
-    for (heading, origin) in [
-        ("Options of nvlink", Origin::Reference),
-        ("Options of cuweld", Origin::Extension),
-    ] {
+    for (heading, origin) in [("Options of nvlink", Origin::Reference), ("Options of cuweld", Origin::Extension)] {
         text.push_str(&format!("\n{heading}:\n\n"));
         for row in sorted(origin) {
             text.push_str(&entry(row));
@@ -48,10 +45,7 @@ pub(super) fn sorted(origin: Origin) -> Vec<&'static Row> {
 /// An option with its names and value: `--output-file <file>, -o <file>`.
 pub(super) fn heading(row: &Row) -> String {
     let value = value(row);
-    let short = row
-        .short
-        .map(|short| format!(", -{short}{value}"))
-        .unwrap_or_default();
+    let short = row.short.map(|short| format!(", -{short}{value}")).unwrap_or_default();
     format!("--{}{value}{short}", row.long)
 }
 
@@ -60,11 +54,7 @@ fn value(row: &Row) -> String {
         return String::new();
     };
     let list = if row.takes.is_list() { ",..." } else { "" };
-    if row.takes.is_optional() {
-        format!(" [<{name}>]")
-    } else {
-        format!(" <{name}>{list}")
-    }
+    if row.takes.is_optional() { format!(" [<{name}>]") } else { format!(" <{name}>{list}") }
 }
 
 /// Everything there is to say about an option.

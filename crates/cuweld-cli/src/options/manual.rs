@@ -23,18 +23,11 @@ pub fn manual_page() -> String {
     for (title, origin) in [
         ("OPTIONS OF NVLINK", Origin::Reference),
         ("OPTIONS OF CUWELD", Origin::Extension),
-        (
-            "OPTIONS THAT NVLINK DOES NOT DOCUMENT",
-            Origin::Undocumented,
-        ),
+        ("OPTIONS THAT NVLINK DOES NOT DOCUMENT", Origin::Undocumented),
     ] {
         page.push_str(&format!(".SH {title}\n"));
         for row in sorted(origin) {
-            page.push_str(&format!(
-                ".TP\n.B {}\n{}\n",
-                escaped(&heading(row)),
-                escaped(&description(row))
-            ));
+            page.push_str(&format!(".TP\n.B {}\n{}\n", escaped(&heading(row)), escaped(&description(row))));
         }
     }
     page.push_str(
@@ -49,11 +42,7 @@ pub fn manual_page() -> String {
 /// Text that `man` shows as it is: backslashes and dashes mean something to it, as does a dot that begins a line.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
-    if text.starts_with(['.', '\'']) {
-        format!("\\&{text}")
-    } else {
-        text
-    }
+    if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }
 }
 
 #[cfg(test)]
@@ -65,11 +54,7 @@ mod tests {
     fn the_page_has_every_option() {
         let page = manual_page();
         for row in table::rows() {
-            assert!(
-                page.contains(&format!(".B {}\n", escaped(&heading(row)))),
-                "--{}",
-                row.long
-            );
+            assert!(page.contains(&format!(".B {}\n", escaped(&heading(row)))), "--{}", row.long);
         }
     }
 }

@@ -12,22 +12,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The arguments of a link.
-pub(super) fn link(
-    typed: &Typed,
-    arch: &str,
-    architecture: Architecture,
-    warnings: Vec<UsageProblem>,
-) -> LinkArguments {
+pub(super) fn link(typed: &Typed, arch: &str, architecture: Architecture, warnings: Vec<UsageProblem>) -> LinkArguments {
     LinkArguments {
         arch: arch.to_owned(),
         architecture,
         output: path(typed, Id::OutputFile),
         inputs: inputs(typed),
-        library_paths: typed
-            .list(Id::LibraryPath)
-            .into_iter()
-            .map(PathBuf::from)
-            .collect(),
+        library_paths: typed.list(Id::LibraryPath).into_iter().map(PathBuf::from).collect(),
         link: link_mode(typed),
         roots: roots(typed),
         compile: compile(typed),
@@ -39,19 +30,13 @@ pub(super) fn link(
             note_as: text(typed, Id::NoteAs),
             omit_options: typed.has(Id::NoCommandLineNote),
         },
-        execution: Execution {
-            threads: unsigned(typed, Id::Threads),
-            max_unpacked: typed.size(Id::MaxUnpacked),
-        },
+        execution: Execution { threads: unsigned(typed, Id::Threads), max_unpacked: typed.size(Id::MaxUnpacked) },
         warnings,
     }
 }
 
 /// The arguments of `-ghls`, if it was given.
-pub(super) fn host_linker_script(
-    typed: &Typed,
-    warnings: Vec<UsageProblem>,
-) -> Option<HostLinkerScript> {
+pub(super) fn host_linker_script(typed: &Typed, warnings: Vec<UsageProblem>) -> Option<HostLinkerScript> {
     let kind = typed.text(Id::GenHostLinkerScript)?;
     Some(HostLinkerScript {
         complete: kind == "lcs-abs",
@@ -95,37 +80,18 @@ fn inputs(typed: &Typed) -> Vec<InputItem> {
     for item in typed.items() {
         match item {
             Item::Input(name) => {
-                inputs.push(InputItem {
-                    source: InputSource::File(PathBuf::from(name)),
-                    members,
-                    group,
-                });
+                inputs.push(InputItem { source: InputSource::File(PathBuf::from(name)), members, group });
             }
-            Item::Option {
-                id: Id::Library,
-                value: Value::List(names),
-            } => {
+            Item::Option { id: Id::Library, value: Value::List(names) } => {
                 let source = |name: &OsString| match bytes(name).strip_prefix(b":") {
                     Some(file) => InputSource::LibraryFile(from_bytes(file)),
                     None => InputSource::Library(name.clone()),
                 };
-                inputs.extend(names.iter().map(|name| InputItem {
-                    source: source(name),
-                    members,
-                    group,
-                }));
+                inputs.extend(names.iter().map(|name| InputItem { source: source(name), members, group }));
             }
-            Item::Option {
-                id: Id::WholeArchive,
-                ..
-            } => members = Members::All,
-            Item::Option {
-                id: Id::NoWholeArchive,
-                ..
-            } => members = Members::Needed,
-            Item::Option {
-                id: Id::StartLib, ..
-            } => {
+            Item::Option { id: Id::WholeArchive, .. } => members = Members::All,
+            Item::Option { id: Id::NoWholeArchive, .. } => members = Members::Needed,
+            Item::Option { id: Id::StartLib, .. } => {
                 group = Some(groups);
                 groups += 1;
             }
@@ -206,9 +172,7 @@ fn messages(typed: &Typed) -> Messages {
         dump_callgraph: if typed.has(Id::DumpCallgraph) {
             Some(CallgraphNames::Demangled)
         } else {
-            typed
-                .has(Id::DumpCallgraphNoDemangle)
-                .then_some(CallgraphNames::Mangled)
+            typed.has(Id::DumpCallgraphNoDemangle).then_some(CallgraphNames::Mangled)
         },
         tool_name: text(typed, Id::ToolName),
         diagnostics: diagnostics(typed),
@@ -248,7 +212,5 @@ fn owned(typed: &Typed, id: Id) -> Vec<OsString> {
 }
 
 fn unsigned(typed: &Typed, id: Id) -> Option<u32> {
-    typed
-        .number(id)
-        .and_then(|number| u32::try_from(number).ok())
+    typed.number(id).and_then(|number| u32::try_from(number).ok())
 }

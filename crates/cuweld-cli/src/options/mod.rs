@@ -59,19 +59,12 @@ pub fn parse(
     arguments: impl Iterator<Item = OsString>,
     read_file: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>,
 ) -> Result<Invocation, UsageError> {
-    let scan::Scanned {
-        typed,
-        mut warnings,
-        mistake,
-    } = scan::scan(arguments, read_file);
+    let scan::Scanned { typed, mut warnings, mistake } = scan::scan(arguments, read_file);
     let error = |problems| UsageError {
         problems,
         diagnostics: meaning::diagnostics(&typed),
         tool_name: typed.text(Id::ToolName).map(text::shown),
-        reported_arch: typed
-            .text(Id::Arch)
-            .filter(|_| typed.has(Id::ReportArch))
-            .map(text::shown),
+        reported_arch: typed.text(Id::Arch).filter(|_| typed.has(Id::ReportArch)).map(text::shown),
     };
     if let Some(mistake) = mistake {
         warnings.push(mistake);
@@ -91,15 +84,8 @@ pub fn parse(
         return Ok(Invocation::Generate(kind));
     }
     let wants_script = typed.has(Id::GenHostLinkerScript);
-    warnings.extend(if wants_script {
-        check::host_linker_script(&typed)
-    } else {
-        check::link(&typed)
-    });
-    if warnings
-        .iter()
-        .any(|problem| problem.severity() == Severity::Fatal)
-    {
+    warnings.extend(if wants_script { check::host_linker_script(&typed) } else { check::link(&typed) });
+    if warnings.iter().any(|problem| problem.severity() == Severity::Fatal) {
         return Err(error(warnings));
     }
     if let Some(script) = meaning::host_linker_script(&typed, warnings.clone()) {
@@ -109,10 +95,5 @@ pub fn parse(
         // The checks let no such command line pass.
         return Err(error(warnings));
     };
-    Ok(Invocation::Link(Box::new(meaning::link(
-        &typed,
-        name,
-        architecture,
-        warnings,
-    ))))
+    Ok(Invocation::Link(Box::new(meaning::link(&typed, name, architecture, warnings))))
 }

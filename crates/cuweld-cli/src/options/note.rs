@@ -37,12 +37,7 @@ pub fn note_options(typed: &Typed) -> String {
             Value::Size(size) => size.to_string(),
             Value::Truth(truth) => truth.to_string(),
             Value::List(_) if matches!(row.takes, Takes::OptionsFiles(_)) => String::new(),
-            Value::List(_) => typed
-                .list(row.id)
-                .into_iter()
-                .map(shown)
-                .collect::<Vec<_>>()
-                .join(","),
+            Value::List(_) => typed.list(row.id).into_iter().map(shown).collect::<Vec<_>>().join(","),
         };
         text.push_str(&format!("-{} {value} ", row.short.unwrap_or_default()));
     }
@@ -51,17 +46,11 @@ pub fn note_options(typed: &Typed) -> String {
 
 /// The object that the note speaks of: the output in a detailed note, else none.
 pub fn note_object(typed: &Typed) -> String {
-    typed
-        .text(Id::OutputFile)
-        .filter(|_| is_detailed(typed))
-        .map(last_part)
-        .unwrap_or_default()
+    typed.text(Id::OutputFile).filter(|_| is_detailed(typed)).map(last_part).unwrap_or_default()
 }
 
 fn is_detailed(typed: &Typed) -> bool {
-    typed
-        .truth(Id::VerboseTkinfo)
-        .unwrap_or_else(|| typed.has(Id::Debug))
+    typed.truth(Id::VerboseTkinfo).unwrap_or_else(|| typed.has(Id::Debug))
 }
 
 /// The part of a path behind the last slash. (Unlike `Path::file_name`, nothing for `folder/`.)

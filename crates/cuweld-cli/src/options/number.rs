@@ -38,9 +38,7 @@ pub(super) fn size(text: &[u8]) -> Result<u64, NotANumber> {
         [rest @ .., b'G' | b'g'] => (rest, 30),
         rest => (rest, 0),
     };
-    unsigned(digits, 10)?
-        .checked_mul(1 << shift)
-        .ok_or(NotANumber::OutOfRange)
+    unsigned(digits, 10)?.checked_mul(1 << shift).ok_or(NotANumber::OutOfRange)
 }
 
 fn unsigned(digits: &[u8], base: u32) -> Result<u64, NotANumber> {
@@ -49,14 +47,8 @@ fn unsigned(digits: &[u8], base: u32) -> Result<u64, NotANumber> {
     }
     let mut value = Some(0u64);
     for &digit in digits {
-        let digit = char::from(digit)
-            .to_digit(base)
-            .ok_or(NotANumber::Malformed)?;
-        value = value.and_then(|value| {
-            value
-                .checked_mul(u64::from(base))?
-                .checked_add(u64::from(digit))
-        });
+        let digit = char::from(digit).to_digit(base).ok_or(NotANumber::Malformed)?;
+        value = value.and_then(|value| value.checked_mul(u64::from(base))?.checked_add(u64::from(digit)));
     }
     value.ok_or(NotANumber::OutOfRange)
 }

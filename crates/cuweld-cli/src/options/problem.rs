@@ -103,15 +103,9 @@ impl UsageProblem {
     /// What might help, where that can be guessed.
     pub fn hint(&self) -> Option<String> {
         match &self.problem {
-            Problem::UnknownOption { name } => {
-                nearest_option(name).map(|option| format!("did you mean {option}?"))
-            }
-            Problem::NoArchitecture {} => {
-                Some("name the GPU architecture, for example -arch=sm_90".to_owned())
-            }
-            Problem::NoNvvmPath {} => {
-                Some("give the toolkit's folder nvvm: -nvvmpath=$CUDA_HOME/nvvm".to_owned())
-            }
+            Problem::UnknownOption { name } => nearest_option(name).map(|option| format!("did you mean {option}?")),
+            Problem::NoArchitecture {} => Some("name the GPU architecture, for example -arch=sm_90".to_owned()),
+            Problem::NoNvvmPath {} => Some("give the toolkit's folder nvvm: -nvvmpath=$CUDA_HOME/nvvm".to_owned()),
             _ => None,
         }
     }
@@ -139,10 +133,7 @@ fn nearest_option(name: &str) -> Option<String> {
         let distance = edit_distance(bare, spelled);
         (distance == 0 || (distance <= 2 && spelled.len() > 4)).then_some((distance, shown))
     };
-    spellings
-        .filter_map(near)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, shown)| shown)
+    spellings.filter_map(near).min_by_key(|(distance, _)| *distance).map(|(_, shown)| shown)
 }
 
 /// How many characters must be added, removed or replaced to turn one text into the other.
@@ -153,9 +144,7 @@ fn edit_distance(from: &str, to: &str) -> usize {
         let mut left = i + 1;
         for (b, cell) in to.chars().zip(row.iter_mut().skip(1)) {
             let above = *cell;
-            *cell = (above + 1)
-                .min(left + 1)
-                .min(diagonal + usize::from(a != b));
+            *cell = (above + 1).min(left + 1).min(diagonal + usize::from(a != b));
             diagonal = above;
             left = *cell;
         }
@@ -172,13 +161,8 @@ mod tests {
 
     #[test]
     fn distances() {
-        for (from, to, expected) in [
-            ("", "", 0),
-            ("a", "", 1),
-            ("", "ab", 2),
-            ("verbos", "verbose", 1),
-            ("kitten", "sitting", 3),
-        ] {
+        for (from, to, expected) in [("", "", 0), ("a", "", 1), ("", "ab", 2), ("verbos", "verbose", 1), ("kitten", "sitting", 3)]
+        {
             assert_eq!(edit_distance(from, to), expected, "{from} {to}");
         }
     }

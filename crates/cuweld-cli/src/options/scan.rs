@@ -30,22 +30,10 @@ pub(super) struct Scanned {
 
 /// Reads all arguments.
 pub(super) fn scan(arguments: impl Iterator<Item = OsString>, read_file: ReadFile<'_>) -> Scanned {
-    let mut scanner = Scanner {
-        typed: Typed::default(),
-        warnings: Vec::new(),
-        open_files: 0,
-        read_file,
-    };
+    let mut scanner = Scanner { typed: Typed::default(), warnings: Vec::new(), open_files: 0, read_file };
     let result = scanner.words(&mut arguments.into_iter());
-    let mistake = result.err().map(|problem| UsageProblem {
-        problem,
-        found: Found::WhileReading,
-    });
-    Scanned {
-        typed: scanner.typed,
-        warnings: scanner.warnings,
-        mistake,
-    }
+    let mistake = result.err().map(|problem| UsageProblem { problem, found: Found::WhileReading });
+    Scanned { typed: scanner.typed, warnings: scanner.warnings, mistake }
 }
 
 struct Scanner<'a> {
@@ -88,13 +76,9 @@ impl Scanner<'_> {
             (Takes::Nothing, None) => None,
             (Takes::Nothing, Some(_)) => return Err(Problem::NoArgumentExpected { option: name }),
             (_, Some(value)) => Some(value.to_vec()),
-            (takes, None) if takes.is_optional() => rest
-                .next_if(|next| !is_option(next))
-                .map(|next| bytes(&next).to_vec()),
+            (takes, None) if takes.is_optional() => rest.next_if(|next| !is_option(next)).map(|next| bytes(&next).to_vec()),
             (_, None) => {
-                let next = rest
-                    .next()
-                    .ok_or(Problem::ArgumentExpected { option: name })?;
+                let next = rest.next().ok_or(Problem::ArgumentExpected { option: name })?;
                 Some(bytes(&next).to_vec())
             }
         };
@@ -104,19 +88,10 @@ impl Scanner<'_> {
 
     fn set(&mut self, row: &Row, value: Value) -> Result<(), Problem> {
         // A list grows; anything else is replaced, which is worth a warning unless nothing changes.
-        let replaces = !matches!(value, Value::List(_))
-            && self
-                .typed
-                .last(row.id)
-                .is_some_and(|before| *before != value);
+        let replaces = !matches!(value, Value::List(_)) && self.typed.last(row.id).is_some_and(|before| *before != value);
         if replaces {
-            let problem = Problem::Redefinition {
-                option: row.long.to_owned(),
-            };
-            self.warnings.push(UsageProblem {
-                problem,
-                found: Found::WhileReading,
-            });
+            let problem = Problem::Redefinition { option: row.long.to_owned() };
+            self.warnings.push(UsageProblem { problem, found: Found::WhileReading });
         }
         let files = match (&value, row.id) {
             (Value::List(files), Id::OptionsFile) => files.clone(),
@@ -130,18 +105,14 @@ impl Scanner<'_> {
         if self.open_files == DEEPEST_FILE {
             return Err(Problem::TooManyOptionsFiles { file: shown(file) });
         }
-        let contents = (self.read_file)(Path::new(file))
-            .map_err(|_| Problem::CannotOpenOptionsFile { file: shown(file) })?;
+        let contents = (self.read_file)(Path::new(file)).map_err(|_| Problem::CannotOpenOptionsFile { file: shown(file) })?;
         let words = words::options_file(&contents).map_err(stray)?;
         self.nested(words)
     }
 
     /// Reads `@file`. A file that cannot be read is left to be an input, as in other linkers.
     fn response_file(&mut self, word: &OsStr) -> Result<bool, Problem> {
-        let Some(file) = bytes(word)
-            .strip_prefix(b"@")
-            .filter(|file| !file.is_empty())
-        else {
+        let Some(file) = bytes(word).strip_prefix(b"@").filter(|file| !file.is_empty()) else {
             return Ok(false);
         };
         let file = from_bytes(file);
@@ -182,25 +153,16 @@ fn spelled(word: &[u8]) -> Result<Spelled<'_>, Problem> {
         return Ok(Spelled { row, name, value });
     }
     if let Some((row, value)) = table::by_glued_name(word.get(1..).unwrap_or_default()) {
-        return Ok(Spelled {
-            row,
-            name,
-            value: Some(value),
-        });
+        return Ok(Spelled { row, name, value: Some(value) });
     }
-    Err(Problem::UnknownOption {
-        name: String::from_utf8_lossy(behind_dash).into_owned(),
-    })
+    Err(Problem::UnknownOption { name: String::from_utf8_lossy(behind_dash).into_owned() })
 }
 
 /// Reads a value as the option's row asks.
 fn read_value(row: &Row, value: Option<&[u8]>) -> Result<Value, Problem> {
     let text = value.unwrap_or_default();
     let quoted = || String::from_utf8_lossy(text).into_owned();
-    let not_defined = || Problem::ValueNotDefined {
-        value: quoted(),
-        option: row.long.to_owned(),
-    };
+    let not_defined = || Problem::ValueNotDefined { value: quoted(), option: row.long.to_owned() };
     let number = || {
         number::signed(text).map_err(|problem| match problem {
             NotANumber::Malformed => Problem::ExpectedNumber { value: quoted() },
@@ -210,14 +172,9 @@ fn read_value(row: &Row, value: Option<&[u8]>) -> Result<Value, Problem> {
     match row.takes {
         Takes::Nothing => Ok(Value::Given),
         Takes::Text(_) => Ok(Value::Text(from_bytes(text))),
-        Takes::OptionalText { default, .. } => Ok(Value::Text(
-            value.map_or_else(|| default.into(), from_bytes),
-        )),
+        Takes::OptionalText { default, .. } => Ok(Value::Text(value.map_or_else(|| default.into(), from_bytes))),
         Takes::Keyword { allowed, .. } => {
-            let word = allowed
-                .iter()
-                .find(|word| word.as_bytes() == text)
-                .ok_or_else(not_defined)?;
+            let word = allowed.iter().find(|word| word.as_bytes() == text).ok_or_else(not_defined)?;
             Ok(Value::Text(word.into()))
         }
         Takes::OptionalKeyword { allowed, .. } => {
@@ -227,11 +184,7 @@ fn read_value(row: &Row, value: Option<&[u8]>) -> Result<Value, Problem> {
         }
         Takes::Architecture(_) => {
             let known = std::str::from_utf8(text).is_ok_and(super::architecture::is_known);
-            if known {
-                Ok(Value::Text(from_bytes(text)))
-            } else {
-                Err(not_defined())
-            }
+            if known { Ok(Value::Text(from_bytes(text))) } else { Err(not_defined()) }
         }
         Takes::Number(_) => Ok(Value::Number(number()?)),
         Takes::ExactNumber { allowed, .. } => {
@@ -241,9 +194,7 @@ fn read_value(row: &Row, value: Option<&[u8]>) -> Result<Value, Problem> {
                 Err(not_defined())
             }
         }
-        Takes::Size(_) => Ok(Value::Size(
-            number::size(text).map_err(|_| Problem::ExpectedSize { value: quoted() })?,
-        )),
+        Takes::Size(_) => Ok(Value::Size(number::size(text).map_err(|_| Problem::ExpectedSize { value: quoted() })?)),
         Takes::Truth => match text {
             b"true" => Ok(Value::Truth(true)),
             b"false" => Ok(Value::Truth(false)),
@@ -251,9 +202,7 @@ fn read_value(row: &Row, value: Option<&[u8]>) -> Result<Value, Problem> {
         },
         Takes::List(_) | Takes::OptionsFiles(_) => {
             let items = words::list(text).map_err(stray)?;
-            Ok(Value::List(
-                items.iter().map(|item| from_bytes(item)).collect(),
-            ))
+            Ok(Value::List(items.iter().map(|item| from_bytes(item)).collect()))
         }
         Takes::Each(_) => Ok(Value::List(vec![from_bytes(text)])),
     }
@@ -265,7 +214,5 @@ fn stray(stray: Stray) -> Problem {
         // The reference leaves the character out.
         Stray::Backslash => "",
     };
-    Problem::StrayCharacter {
-        character: character.to_owned(),
-    }
+    Problem::StrayCharacter { character: character.to_owned() }
 }

@@ -13,11 +13,7 @@ fn link_with(arguments: &[&str], files: &[(&str, &str)]) -> Result<LinkArguments
     match parse(arguments, &mut read_file) {
         Ok(Invocation::Link(link)) => Ok(*link),
         Ok(other) => Err(format!("{other:?}")),
-        Err(error) => Err(error
-            .problems
-            .last()
-            .map(ToString::to_string)
-            .unwrap_or_default()),
+        Err(error) => Err(error.problems.last().map(ToString::to_string).unwrap_or_default()),
     }
 }
 
@@ -39,30 +35,10 @@ fn inputs_keep_their_order_and_libraries_are_linked_last() -> Result<(), String>
     let link = link(&["-lx,y", "a.o", "-l:exact.a", "b.o", "-lz"])?;
     let library = |name: &str| InputSource::Library(name.into());
     let exact = InputSource::LibraryFile("exact.a".into());
-    let typed = [
-        library("x"),
-        library("y"),
-        file("a.o"),
-        exact.clone(),
-        file("b.o"),
-        library("z"),
-    ];
+    let typed = [library("x"), library("y"), file("a.o"), exact.clone(), file("b.o"), library("z")];
     assert_eq!(sources(&link), typed);
-    let linked: Vec<_> = link
-        .inputs_in_link_order()
-        .map(|item| item.source.clone())
-        .collect();
-    assert_eq!(
-        linked,
-        [
-            file("a.o"),
-            file("b.o"),
-            library("x"),
-            library("y"),
-            exact,
-            library("z")
-        ]
-    );
+    let linked: Vec<_> = link.inputs_in_link_order().map(|item| item.source.clone()).collect();
+    assert_eq!(linked, [file("a.o"), file("b.o"), library("x"), library("y"), exact, library("z")]);
     Ok(())
 }
 
@@ -88,15 +64,9 @@ fn archives_and_groups_are_states_of_inputs() -> Result<(), String> {
 #[test]
 fn groups_must_be_closed_and_not_nested() {
     for (arguments, expected) in [
-        (
-            &["a.o", "--start-lib"][..],
-            "'--start-lib' without '--end-lib'",
-        ),
+        (&["a.o", "--start-lib"][..], "'--start-lib' without '--end-lib'"),
         (&["a.o", "--end-lib"], "'--end-lib' without '--start-lib'"),
-        (
-            &["--start-lib", "a.o", "--start-lib", "--end-lib"],
-            "'--start-lib' inside '--start-lib'",
-        ),
+        (&["--start-lib", "a.o", "--start-lib", "--end-lib"], "'--start-lib' inside '--start-lib'"),
     ] {
         assert_eq!(link(arguments).err().as_deref(), Some(expected));
     }
@@ -134,18 +104,9 @@ fn extensions_have_problems_of_their_own() {
     for (argument, expected) in [
         ("--threads=-1", "Invalid argument for option '--threads'"),
         ("--error-limit=x", "'x': expected a number"),
-        (
-            "--max-unpacked=lots",
-            "'lots': expected a size, such as 4096 or 16M",
-        ),
-        (
-            "--diagnostics=loud",
-            "Value 'loud' is not defined for option 'diagnostics'",
-        ),
-        (
-            "--note-as=ld",
-            "Value 'ld' is not defined for option 'note-as'",
-        ),
+        ("--max-unpacked=lots", "'lots': expected a size, such as 4096 or 16M"),
+        ("--diagnostics=loud", "Value 'loud' is not defined for option 'diagnostics'"),
+        ("--note-as=ld", "Value 'ld' is not defined for option 'note-as'"),
         ("-ufoo", "Unknown option 'ufoo'"),
     ] {
         assert_eq!(link(&["a.o", argument]).err().as_deref(), Some(expected));
@@ -154,21 +115,11 @@ fn extensions_have_problems_of_their_own() {
 
 #[test]
 fn response_files_stand_for_their_words() -> Result<(), String> {
-    let files = [
-        ("r", "a.o 'b c.o' @s"),
-        ("s", "-arch sm_90 -o out"),
-        ("self", "@self"),
-    ];
+    let files = [("r", "a.o 'b c.o' @s"), ("s", "-arch sm_90 -o out"), ("self", "@self")];
     let link = link_with(&["@r", "@missing"], &files)?;
-    assert_eq!(
-        sources(&link),
-        [file("a.o"), file("b c.o"), file("@missing")]
-    );
+    assert_eq!(sources(&link), [file("a.o"), file("b c.o"), file("@missing")]);
     let error = link_with(&["@self"], &files).err();
-    assert_eq!(
-        error.as_deref(),
-        Some("Too many options file opened 'self'")
-    );
+    assert_eq!(error.as_deref(), Some("Too many options file opened 'self'"));
     Ok(())
 }
 
@@ -181,37 +132,17 @@ fn what_only_prints_needs_nothing_else() {
     assert!(matches!(parsed("-h"), Ok(Invocation::Help)));
     assert!(matches!(parsed("--version"), Ok(Invocation::Version)));
     assert!(matches!(parsed("--explain=CW1"), Ok(Invocation::Explain(code)) if code == "CW1"));
-    assert!(matches!(
-        parsed("--generate=man"),
-        Ok(Invocation::Generate(Generated::ManualPage))
-    ));
-    assert!(matches!(
-        parsed("--generate=complete-fish"),
-        Ok(Invocation::Generate(Generated::Fish))
-    ));
+    assert!(matches!(parsed("--generate=man"), Ok(Invocation::Generate(Generated::ManualPage))));
+    assert!(matches!(parsed("--generate=complete-fish"), Ok(Invocation::Generate(Generated::Fish))));
 }
 
 #[test]
 fn a_mistake_does_not_hide_how_to_report_it() {
-    let arguments = [
-        "--diagnostics=json",
-        "-tool-name=t",
-        "-report-arch",
-        "-arch=sm_90",
-        "a.o",
-    ]
-    .map(OsString::from);
+    let arguments = ["--diagnostics=json", "-tool-name=t", "-report-arch", "-arch=sm_90", "a.o"].map(OsString::from);
     let mut no_files = |_: &Path| Err(io::Error::from(io::ErrorKind::NotFound));
     let error = parse(arguments.into_iter(), &mut no_files).err();
     let shown = error.map(|error| (error.diagnostics, error.tool_name, error.reported_arch));
-    assert_eq!(
-        shown,
-        Some((
-            Some(DiagnosticsStyle::Json),
-            Some("t".to_owned()),
-            Some("sm_90".to_owned())
-        ))
-    );
+    assert_eq!(shown, Some((Some(DiagnosticsStyle::Json), Some("t".to_owned()), Some("sm_90".to_owned()))));
 }
 
 #[test]
@@ -219,24 +150,14 @@ fn a_mistake_does_not_hide_how_to_report_it() {
 fn names_need_not_be_text() -> Result<(), String> {
     use std::os::unix::ffi::OsStringExt;
     let raw = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
-    let arguments = [
-        raw(b"-arch=sm_90"),
-        raw(b"-o=\xff.cubin"),
-        raw(b"\xfe.o"),
-        raw(b"-L\xfd,x"),
-        raw(b"-optf=\xfc"),
-    ];
+    let arguments = [raw(b"-arch=sm_90"), raw(b"-o=\xff.cubin"), raw(b"\xfe.o"), raw(b"-L\xfd,x"), raw(b"-optf=\xfc")];
     let mut read_file = |_: &Path| Ok(b"\xfb.o".to_vec());
     match parse(arguments.into_iter(), &mut read_file) {
         Ok(Invocation::Link(link)) => {
             assert_eq!(link.output, Some(PathBuf::from(raw(b"\xff.cubin"))));
-            let inputs =
-                [b"\xfe.o", b"\xfb.o"].map(|name| InputSource::File(PathBuf::from(raw(name))));
+            let inputs = [b"\xfe.o", b"\xfb.o"].map(|name| InputSource::File(PathBuf::from(raw(name))));
             assert_eq!(sources(&link), inputs);
-            assert_eq!(
-                link.library_paths,
-                [PathBuf::from(raw(b"\xfd")), PathBuf::from("x")]
-            );
+            assert_eq!(link.library_paths, [PathBuf::from(raw(b"\xfd")), PathBuf::from("x")]);
             Ok(())
         }
         other => Err(format!("{other:?}")),

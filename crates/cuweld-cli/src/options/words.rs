@@ -34,12 +34,7 @@ pub(super) fn list(text: &[u8]) -> Result<Vec<Vec<u8>>, Stray> {
         return Err(Stray::Quote);
     }
     items.push(item);
-    Ok(items
-        .iter()
-        .map(|item| trimmed(item))
-        .filter(|item| !item.is_empty())
-        .map(<[u8]>::to_vec)
-        .collect())
+    Ok(items.iter().map(|item| trimmed(item)).filter(|item| !item.is_empty()).map(<[u8]>::to_vec).collect())
 }
 
 /// The words of an options file. What follows a NUL is not read.
@@ -66,10 +61,7 @@ pub(super) fn options_file(text: &[u8]) -> Result<Vec<Vec<u8>>, Stray> {
     }
     words.extend(word);
     // Blanks at the ends are taken away although they were escaped, unless they stand between quotes.
-    let words = words
-        .iter()
-        .map(|word| trimmed(word))
-        .filter(|word| !word.is_empty());
+    let words = words.iter().map(|word| trimmed(word)).filter(|word| !word.is_empty());
     Ok(words.map(without_quotes).collect())
 }
 
@@ -122,10 +114,7 @@ mod tests {
     use super::*;
 
     fn shown(words: Vec<Vec<u8>>) -> String {
-        let words: Vec<_> = words
-            .iter()
-            .map(|word| String::from_utf8_lossy(word))
-            .collect();
+        let words: Vec<_> = words.iter().map(|word| String::from_utf8_lossy(word)).collect();
         words.join("|")
     }
 

@@ -98,13 +98,12 @@ impl<'data> CallGraph<'data> {
     /// The nodes that a node points to.
     pub fn successors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
         let functions = self.taken.len();
-        let (direct, through, targets): (&[FunctionId], &[PrototypeId], &[FunctionId]) =
-            if (node as usize) < functions {
-                let function = FunctionId::from_index(node as usize);
-                (&self.calls[function], &self.indirect[function], &[])
-            } else {
-                (&[], &[], &self.targets[PrototypeId::from_index(node as usize - functions)])
-            };
+        let (direct, through, targets): (&[FunctionId], &[PrototypeId], &[FunctionId]) = if (node as usize) < functions {
+            let function = FunctionId::from_index(node as usize);
+            (&self.calls[function], &self.indirect[function], &[])
+        } else {
+            (&[], &[], &self.targets[PrototypeId::from_index(node as usize - functions)])
+        };
         direct
             .iter()
             .chain(targets)
@@ -225,11 +224,7 @@ impl<'data> Builder<'data> {
 }
 
 /// Every mention of a function must have the same prototype.
-fn check_prototypes<'data>(
-    inputs: &Inputs<'data>,
-    resolution: &Resolution<'data>,
-    report: &mut Report,
-) -> Result<(), Failure> {
+fn check_prototypes<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>, report: &mut Report) -> Result<(), Failure> {
     let mut known: IdVec<FunctionId, Option<&'data str>> = IdVec::filled(None, resolution.functions().len());
     let mut clash = false;
     for object in inputs.files().iter() {

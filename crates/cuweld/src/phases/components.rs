@@ -55,7 +55,8 @@ struct Visit {
 /// Finds the components.
 pub fn find(graph: &CallGraph<'_>) -> Components {
     let nodes = graph.nodes();
-    let mut result = Components { of: vec![UNSEEN; nodes], members: Vec::with_capacity(nodes), starts: vec![0], cyclic: Vec::new() };
+    let mut result =
+        Components { of: vec![UNSEEN; nodes], members: Vec::with_capacity(nodes), starts: vec![0], cyclic: Vec::new() };
     let mut order = vec![UNSEEN; nodes];
     let mut lowest = vec![0u32; nodes];
     let mut clock = 0u32;

@@ -101,7 +101,8 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
         section_number[id] = index as u32 + 1;
     }
 
-    let mut entries: Vec<Local> = plan.locals().iter().copied().filter(|&entry| facts.is_listed(entry, &section_number)).collect();
+    let mut entries: Vec<Local> =
+        plan.locals().iter().copied().filter(|&entry| facts.is_listed(entry, &section_number)).collect();
     let locals = entries.len() as u32;
     entries.extend(plan.globals().iter().filter(|&&id| facts.is_listed_global(id)).map(|&id| Local::Symbol(id)));
     let mut symbol_number = IdVec::filled(0, facts.resolution.symbols().len());
@@ -242,9 +243,6 @@ pub fn is_named(id: SymbolId, resolution: &Resolution<'_>, layout: &Layout, opti
 }
 
 /// The functions that the file gives a prototype for: those whose address is taken have it in the call graph.
-pub fn prototyped<'facts>(
-    live: &'facts LiveSet,
-    graph: &'facts CallGraph<'_>,
-) -> impl Iterator<Item = FunctionId> + 'facts {
+pub fn prototyped<'facts>(live: &'facts LiveSet, graph: &'facts CallGraph<'_>) -> impl Iterator<Item = FunctionId> + 'facts {
     live.functions().filter(|&function| graph.prototype(function).is_some() && graph.taken(function).is_none())
 }

@@ -84,8 +84,7 @@ struct Flow {
 }
 
 impl Flow {
-    const EMPTY: Flow =
-        Flow { registers: 0, barriers: 0, stack: Some(0), first_barrier_record: None, externs: Vec::new() };
+    const EMPTY: Flow = Flow { registers: 0, barriers: 0, stack: Some(0), first_barrier_record: None, externs: Vec::new() };
 
     /// Adds what flows in from a callee, all but the stack.
     fn absorb(&mut self, other: &Flow) {
@@ -223,7 +222,9 @@ impl Facts<'_, '_> {
         let mut externs: Vec<FunctionId> =
             attributes.externs.iter().flatten().copied().filter(|&function| self.is_extern(function)).collect();
         let own_count = externs.len();
-        externs.extend(all.iter().copied().filter(|function| !attributes.externs.as_ref().is_some_and(|own| own.contains(function))));
+        externs.extend(
+            all.iter().copied().filter(|function| !attributes.externs.as_ref().is_some_and(|own| own.contains(function))),
+        );
         let grew = externs.len() > own_count;
         let mut externs_place = match attributes.externs {
             Some(_) => RecordPlace::InPlace,

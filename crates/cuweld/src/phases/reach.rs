@@ -37,9 +37,10 @@ pub fn find(
     let node_counts = |node: u32| function_of(node).is_some_and(&is_of_interest);
     let mut leads_somewhere = vec![false; components.len()];
     for component in 0..components.len() {
-        leads_somewhere[component] = components.members(component).iter().any(|&node| {
-            node_counts(node) || graph.successors(node).any(|next| leads_somewhere[components.of_node(next)])
-        });
+        leads_somewhere[component] = components
+            .members(component)
+            .iter()
+            .any(|&node| node_counts(node) || graph.successors(node).any(|next| leads_somewhere[components.of_node(next)]));
     }
     let worth_visiting = |node: &u32| leads_somewhere[components.of_node(*node)];
 

@@ -41,9 +41,10 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>) -> References {
             .flat_map_iter(|&function| {
                 let code = resolution.code(inputs, function);
                 let sections = code.into_iter().flat_map(|(file, code)| {
-                    inputs.attached(code).map(move |section| (file, section)).filter(|&(_, section)| {
-                        matches!(inputs.sections()[section].role, Role::Relocations { .. })
-                    })
+                    inputs
+                        .attached(code)
+                        .map(move |section| (file, section))
+                        .filter(|&(_, section)| matches!(inputs.sections()[section].role, Role::Relocations { .. }))
                 });
                 let symbols = sections.flat_map(|(file, section)| inputs.relocations(file, section));
                 symbols

@@ -426,10 +426,7 @@ impl<'data> Resolver<'_, 'data> {
         match symbol.definition {
             None => {
                 if symbol.common_align.is_some() && row.size < symbol.size {
-                    report.say(Message::CommonLargerThanDefinition {
-                        name: row.name.into(),
-                        file: self.file_name(symbol.first),
-                    });
+                    report.say(Message::CommonLargerThanDefinition { name: row.name.into(), file: self.file_name(symbol.first) });
                 }
                 self.result.symbols[id].common_align = None;
                 self.define_keeping_attributes(id, mention);

@@ -39,24 +39,16 @@ impl<'data> Entry<'data> {
             Packing::Stored => Cow::Borrowed(self.payload),
             Packing::Unknown(flags) => return Err(self.error(Problem::UnknownCompression(flags))),
             Packing::Lz4 => Cow::Owned(self.unpack_with("LZ4", LZ4_EXPANSION, limit, |into| {
-                lz4_flex::block::decompress_into(self.payload, into)
-                    .map_err(|error| error.to_string())
+                lz4_flex::block::decompress_into(self.payload, into).map_err(|error| error.to_string())
             })?),
-            Packing::Zstd => {
-                Cow::Owned(self.unpack_with("zstd", ZSTD_EXPANSION, limit, |into| {
-                    let mut decoder = FrameDecoder::new();
-                    decoder.set_max_window_size(length(into).max(ZSTD_WINDOW));
-                    decoder
-                        .decode_all(self.payload, into)
-                        .map_err(|error| error.to_string())
-                })?)
-            }
+            Packing::Zstd => Cow::Owned(self.unpack_with("zstd", ZSTD_EXPANSION, limit, |into| {
+                let mut decoder = FrameDecoder::new();
+                decoder.set_max_window_size(length(into).max(ZSTD_WINDOW));
+                decoder.decode_all(self.payload, into).map_err(|error| error.to_string())
+            })?),
         };
         if self.kind == EntryKind::Ptx {
-            let text_size = contents
-                .iter()
-                .rposition(|&byte| byte != 0)
-                .map_or(0, |last| last + 1);
+            let text_size = contents.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             match &mut contents {
                 Cow::Borrowed(bytes) => *bytes = bytes.get(..text_size).unwrap_or_default(),
                 Cow::Owned(bytes) => bytes.truncate(text_size),
@@ -76,22 +68,15 @@ impl<'data> Entry<'data> {
         let packed = length(self.payload);
         let size = usize::try_from(promised).ok().filter(|&size| size <= limit);
         let Some(size) = size else {
-            return Err(self.error(Problem::OverLimit {
-                promised,
-                limit: u64::try_from(limit).unwrap_or(u64::MAX),
-            }));
+            return Err(self.error(Problem::OverLimit { promised, limit: u64::try_from(limit).unwrap_or(u64::MAX) }));
         };
         if promised > packed.saturating_mul(expansion) {
             return Err(self.error(Problem::Implausible { packed, promised }));
         }
         let mut contents = vec![0; size];
-        let unpacked = decode(&mut contents)
-            .map_err(|reason| self.error(Problem::Damaged { method, reason }))?;
+        let unpacked = decode(&mut contents).map_err(|reason| self.error(Problem::Damaged { method, reason }))?;
         if unpacked != size {
-            return Err(self.error(Problem::UnpackedSize {
-                unpacked: u64::try_from(unpacked).unwrap_or(u64::MAX),
-                promised,
-            }));
+            return Err(self.error(Problem::UnpackedSize { unpacked: u64::try_from(unpacked).unwrap_or(u64::MAX), promised }));
         }
         Ok(contents)
     }

@@ -4,17 +4,8 @@ use super::Id::*;
 use super::Takes::{self, *};
 use super::{Id, Origin, Row};
 
-const fn row(
-    id: Id,
-    long: &'static str,
-    short: &'static str,
-    takes: Takes,
-    summary: &'static str,
-) -> Row {
-    Row {
-        origin: Origin::Extension,
-        ..Row::new(id, long, short, takes, summary)
-    }
+const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> Row {
+    Row { origin: Origin::Extension, ..Row::new(id, long, short, takes, summary) }
 }
 
 #[rustfmt::skip] // a table reads better with several columns on a line

@@ -7,10 +7,7 @@ mod undocumented;
 
 /// Which option a row is. One variant per row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(
-    missing_docs,
-    reason = "each variant is named after its row, which says what it does"
-)]
+#[allow(missing_docs, reason = "each variant is named after its row, which says what it does")]
 pub enum Id {
     // Documented options of the reference.
     SuppressStackSizeWarning,
@@ -174,10 +171,7 @@ impl Takes {
 
     /// Whether the option may stand without a value.
     pub fn is_optional(self) -> bool {
-        matches!(
-            self,
-            Takes::OptionalText { .. } | Takes::OptionalKeyword { .. }
-        )
+        matches!(self, Takes::OptionalText { .. } | Takes::OptionalKeyword { .. })
     }
 
     /// Whether items are separated by commas.
@@ -192,10 +186,7 @@ impl Takes {
                 allowed.iter().map(|&word| word.to_owned()).collect()
             }
             Takes::Truth => vec!["true".to_owned(), "false".to_owned()],
-            Takes::Architecture(_) => cubin::target::Target::all()
-                .iter()
-                .map(|target| target.name.to_owned())
-                .collect(),
+            Takes::Architecture(_) => cubin::target::Target::all().iter().map(|target| target.name.to_owned()).collect(),
             _ => Vec::new(),
         }
     }
@@ -247,13 +238,7 @@ pub struct Row {
 }
 
 impl Row {
-    const fn new(
-        id: Id,
-        long: &'static str,
-        short: &'static str,
-        takes: Takes,
-        summary: &'static str,
-    ) -> Self {
+    const fn new(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> Self {
         Row {
             id,
             long,
@@ -282,9 +267,7 @@ impl Row {
 
 /// All rows. Those of the reference come first, in the order in which its notes list them.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    [reference::ROWS, undocumented::ROWS, extension::ROWS]
-        .into_iter()
-        .flatten()
+    [reference::ROWS, undocumented::ROWS, extension::ROWS].into_iter().flatten()
 }
 
 /// The row with this long name.
@@ -299,9 +282,7 @@ pub fn by_short_name(name: &[u8]) -> Option<&'static Row> {
 
 /// The row whose short name begins this argument, if its value may follow directly, and that value.
 pub fn by_glued_name(argument: &[u8]) -> Option<(&'static Row, &[u8])> {
-    rows()
-        .filter(|row| row.glued)
-        .find_map(|row| Some((row, argument.strip_prefix(row.short?.as_bytes())?)))
+    rows().filter(|row| row.glued).find_map(|row| Some((row, argument.strip_prefix(row.short?.as_bytes())?)))
 }
 
 #[cfg(test)]
@@ -314,11 +295,7 @@ mod tests {
         let mut seen = HashSet::new();
         for row in rows() {
             assert!(seen.insert(format!("{:?}", row.id)), "{:?} twice", row.id);
-            assert!(
-                seen.insert(format!("--{}", row.long)),
-                "--{} twice",
-                row.long
-            );
+            assert!(seen.insert(format!("--{}", row.long)), "--{} twice", row.long);
             if let Some(short) = row.short {
                 assert!(seen.insert(format!("-{short}")), "-{short} twice");
             }
@@ -328,21 +305,9 @@ mod tests {
     #[test]
     fn every_row_explains_itself() {
         for row in rows() {
-            assert!(
-                row.summary.ends_with('.') && row.summary.len() < 120,
-                "--{}",
-                row.long
-            );
-            assert!(
-                row.details.is_empty() || row.details.ends_with('.'),
-                "--{}",
-                row.long
-            );
-            assert!(
-                row.origin == Origin::Reference || row.noted == Noted::Never,
-                "--{}",
-                row.long
-            );
+            assert!(row.summary.ends_with('.') && row.summary.len() < 120, "--{}", row.long);
+            assert!(row.details.is_empty() || row.details.ends_with('.'), "--{}", row.long);
+            assert!(row.origin == Origin::Reference || row.noted == Noted::Never, "--{}", row.long);
         }
     }
 }

@@ -6,18 +6,8 @@ use super::Noted::{Always, InDetail};
 use super::Takes::{self, *};
 use super::{Id, Noted, Row};
 
-const fn row(
-    noted: Noted,
-    id: Id,
-    long: &'static str,
-    short: &'static str,
-    takes: Takes,
-    summary: &'static str,
-) -> Row {
-    Row {
-        noted,
-        ..Row::new(id, long, short, takes, summary)
-    }
+const fn row(noted: Noted, id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> Row {
+    Row { noted, ..Row::new(id, long, short, takes, summary) }
 }
 
 const fn glued(row: Row) -> Row {

@@ -5,8 +5,8 @@ use crate::id::SectionId;
 use crate::phases::merge::Content;
 use crate::phases::number::{Class, class};
 use cubin::elf::{
-    ABI_VERSION_CUDA_13, CLASS_64, DATA_LSB, EM_CUDA, ET_EXEC, ET_REL, Header, PF_R, PF_W, PF_X, PT_LOAD, PT_PHDR,
-    OS_ABI_CUDA_13, ProgramHeader, SHT_NOBITS, SHT_PROGBITS, SectionHeader,
+    ABI_VERSION_CUDA_13, CLASS_64, DATA_LSB, EM_CUDA, ET_EXEC, ET_REL, Header, OS_ABI_CUDA_13, PF_R, PF_W, PF_X, PT_LOAD,
+    PT_PHDR, ProgramHeader, SHT_NOBITS, SHT_PROGBITS, SectionHeader,
 };
 use cubin::section::SectionType;
 use cubin::write::Image;
@@ -120,8 +120,7 @@ impl Facts<'_, '_> {
 
     /// What the driver loads: constants and code, then data; and the table that says so, before and behind them.
     fn segments(&self, sections: &[SectionHeader], table_offset: u64) -> Vec<ProgramHeader> {
-        let classes: Vec<Class> =
-            self.numbering.sections().iter().map(|&id| class(&self.plan.sections()[id])).collect();
+        let classes: Vec<Class> = self.numbering.sections().iter().map(|&id| class(&self.plan.sections()[id])).collect();
         let of_classes = |wanted: [Class; 2]| {
             classes.iter().zip(&sections[1..]).filter(move |(class, _)| wanted.contains(class)).map(|(_, header)| header)
         };

@@ -198,19 +198,24 @@ impl Facts<'_, '_> {
         let alive = |functions: &'_ [FunctionId]| functions.to_vec().into_iter().filter(|&id| self.live.contains(id));
         let mut edges = Vec::new();
         for caller in self.live.functions() {
-            edges.extend(alive(self.graph.calls(caller)).map(|callee| Edge::Call { caller: number(caller), callee: number(callee) }));
+            edges.extend(
+                alive(self.graph.calls(caller)).map(|callee| Edge::Call { caller: number(caller), callee: number(callee) }),
+            );
         }
         for function in self.live.functions() {
-            edges.extend(self.graph.taken(function).map(|prototype| Edge::AddressTaken {
-                function: number(function),
-                prototype: names.prototypes[prototype],
-            }));
+            edges.extend(
+                self.graph
+                    .taken(function)
+                    .map(|prototype| Edge::AddressTaken { function: number(function), prototype: names.prototypes[prototype] }),
+            );
         }
         for caller in self.live.functions() {
-            edges.extend(self.graph.indirect(caller).iter().map(|&prototype| Edge::IndirectCall {
-                caller: number(caller),
-                prototype: names.prototypes[prototype],
-            }));
+            edges.extend(
+                self.graph
+                    .indirect(caller)
+                    .iter()
+                    .map(|&prototype| Edge::IndirectCall { caller: number(caller), prototype: names.prototypes[prototype] }),
+            );
         }
         for caller in self.live.functions() {
             edges.extend(
@@ -225,9 +230,7 @@ impl Facts<'_, '_> {
 
     fn prototypes(&self, names: &Names) -> Vec<u8> {
         let pairs: Vec<(u32, u32)> = prototyped(self.live, self.graph)
-            .filter_map(|function| {
-                Some((self.function_number(function), names.prototypes[self.graph.prototype(function)?]))
-            })
+            .filter_map(|function| Some((self.function_number(function), names.prototypes[self.graph.prototype(function)?])))
             .collect();
         let mut bytes = Vec::new();
         encode_prototypes(&pairs, &mut bytes);

@@ -8,8 +8,7 @@ use cubin::note::CudaInfo;
 use cubin::target::{Variant, Views};
 
 /// Describes relocation type 0x73 (a constant's offset, 17 bits at bit 37, and bank, 5 bits at bit 54) to the driver.
-pub const RELOCATION_ACTIONS: [u8; 16] =
-    [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0x00, 0x05, 0x36];
+pub const RELOCATION_ACTIONS: [u8; 16] = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0x00, 0x05, 0x36];
 
 /// The toolkit whose conventions the output follows.
 const TOOLKIT: u16 = 130;

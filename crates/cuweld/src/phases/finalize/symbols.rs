@@ -36,7 +36,8 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names) -> SymbolTable {
     for (index, &entry) in entries.iter().enumerate() {
         let (mut record, section) = match entry {
             Local::Section(id) => {
-                let record = SymbolRecord { name: names.section_symbols[id], info: SymbolKind::SECTION.0, ..SymbolRecord::default() };
+                let record =
+                    SymbolRecord { name: names.section_symbols[id], info: SymbolKind::SECTION.0, ..SymbolRecord::default() };
                 (record, facts.numbering.section(id))
             }
             Local::Symbol(id) => facts.symbol(id, names.symbols[id]),

@@ -120,7 +120,8 @@ fn check_limits(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<Secti
         return;
     }
     for (id, section) in facts.plan.sections().enumerate() {
-        let is_module_constant = section.content == Content::Pieces && section.target.is_none() && section.kind.constant_bank().is_some();
+        let is_module_constant =
+            section.content == Content::Pieces && section.target.is_none() && section.kind.constant_bank().is_some();
         if is_module_constant && size[id] > target.constant_limit {
             report.say(Message::TooMuchConstant { used: size[id], limit: target.constant_limit });
         }

@@ -107,8 +107,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     }
     let users = Users::find(facts);
     let symbols = facts.resolution.symbols();
-    let has_dynamic =
-        symbols.iter().any(|symbol| is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0);
+    let has_dynamic = symbols.iter().any(|symbol| is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0);
 
     // Who gets what.
     let mut own: HashMap<FunctionId, Vec<SharedVariable>> = HashMap::new();
@@ -166,9 +165,8 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         let mut cursor = pool_end_for.get(&kernel).copied().unwrap_or(0);
         let mut widest = if groups.is_empty() { 1 } else { pool_align };
         let variables = own.remove(&kernel).unwrap_or_default();
-        let widest_first = |a: &SharedVariable, b: &SharedVariable| {
-            (std::cmp::Reverse(a.align), a.size) < (std::cmp::Reverse(b.align), b.size)
-        };
+        let widest_first =
+            |a: &SharedVariable, b: &SharedVariable| (std::cmp::Reverse(a.align), a.size) < (std::cmp::Reverse(b.align), b.size);
         for variable in dealt_merge_sort(&variables, Tie::First, &widest_first) {
             let offset = cursor.next_multiple_of(variable.align);
             layout.addresses.insert(variable.symbol, Address { offset, kernel: Some(kernel) });

@@ -91,10 +91,7 @@ impl<'data> Reader<'_, 'data> {
         for section in raw {
             let role = role_of(section);
             let target = match role {
-                Role::FunctionInfo
-                | Role::FunctionConstants(_)
-                | Role::KernelShared
-                | Role::Relocations { .. } => {
+                Role::FunctionInfo | Role::FunctionConstants(_) | Role::KernelShared | Role::Relocations { .. } => {
                     let index = section.header.info;
                     if index as usize >= raw.len() {
                         return Err(Damage::of(section, format!("belongs to section {index} of {}", raw.len())));
@@ -202,11 +199,7 @@ impl<'data> Reader<'_, 'data> {
     }
 
     /// Checks every attribute record, and notes the two that concern all functions with their symbols.
-    fn read_attributes(
-        &self,
-        sections: &[InputSection<'data>],
-        symbols: &mut [InputSymbol<'data>],
-    ) -> Result<(), Damage> {
+    fn read_attributes(&self, sections: &[InputSection<'data>], symbols: &mut [InputSymbol<'data>]) -> Result<(), Damage> {
         for (raw, section) in self.file.sections().iter().zip(sections) {
             if !matches!(section.role, Role::ModuleInfo | Role::FunctionInfo) {
                 continue;
@@ -215,11 +208,10 @@ impl<'data> Reader<'_, 'data> {
                 let record = record.map_err(|error| error.in_section(raw))?;
                 for symbol in record.symbols() {
                     if symbol as usize >= symbols.len() {
-                        return Err(Damage::of(raw, format!(
-                            "attribute {} names symbol {symbol} of {}",
-                            record.attribute,
-                            symbols.len()
-                        )));
+                        return Err(Damage::of(
+                            raw,
+                            format!("attribute {} names symbol {symbol} of {}", record.attribute, symbols.len()),
+                        ));
                     }
                 }
                 if let (Some(symbol), Some(value)) = (record.word(0), record.word(1)) {

@@ -61,12 +61,7 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
     }
 }
 
-fn create<'data>(
-    walk: &mut Walk<'_, 'data>,
-    function: FunctionId,
-    text: SectionId,
-    like: &InputSection<'data>,
-) -> SectionId {
+fn create<'data>(walk: &mut Walk<'_, 'data>, function: FunctionId, text: SectionId, like: &InputSection<'data>) -> SectionId {
     let name = Name::of_function(".nv.constant2.", walk.facts.resolution.name(function));
     let output = walk.create_for(text, name, Content::Pieces, like.kind, like.flags, like.align);
     walk.plan.functions[function].constants = Some(output);
@@ -104,8 +99,7 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
 
 /// Forgets the constants of replaced copies. A kernel keeps the empty section, in case it takes up others' constants.
 fn discard_stale(walk: &mut Walk<'_, '_>) {
-    let stale: Vec<FunctionId> =
-        walk.constants.iter().filter(|(_, slot)| slot.stale).map(|(&function, _)| function).collect();
+    let stale: Vec<FunctionId> = walk.constants.iter().filter(|(_, slot)| slot.stale).map(|(&function, _)| function).collect();
     for function in stale {
         let Some(slot) = walk.constants.get(&function) else { continue };
         let section = &mut walk.plan.sections[slot.section];
@@ -119,10 +113,7 @@ fn discard_stale(walk: &mut Walk<'_, '_>) {
 }
 
 /// For each function whose constants move: the kernels that reach it, the last one first.
-fn kernels_that_reach(
-    walk: &Walk<'_, '_>,
-    moving: &[(SectionId, FunctionId)],
-) -> HashMap<FunctionId, Vec<FunctionId>> {
+fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -> HashMap<FunctionId, Vec<FunctionId>> {
     let mut result: HashMap<FunctionId, Vec<FunctionId>> = HashMap::new();
     if moving.is_empty() {
         return result;

@@ -1,9 +1,7 @@
 //! The walk over the inputs that creates the output's sections and symbols.
 
 use super::constants;
-use super::plan::{
-    Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections,
-};
+use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
 use crate::phases::callgraph::CallGraph;
@@ -253,8 +251,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 Place::Undefined if is_shared(row.other) && row.size == 0 && self.plan.module_shared.is_none() => {
                     let flags = SHF_WRITE | SHF_ALLOC;
                     let name = Name::plain(".nv_debug.shared");
-                    self.plan.module_shared =
-                        Some(self.create(name, Content::ModuleShared, SectionType::SHARED, flags, 1));
+                    self.plan.module_shared = Some(self.create(name, Content::ModuleShared, SectionType::SHARED, flags, 1));
                 }
                 _ => {}
             }
@@ -375,10 +372,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let sections = || inputs.files()[file].sections.iter();
         for id in sections() {
             let role = inputs.sections()[id].role;
-            let merges = matches!(
-                role,
-                Role::Debug | Role::GlobalData | Role::ModuleConstants(_) | Role::FunctionConstants(_)
-            );
+            let merges = matches!(role, Role::Debug | Role::GlobalData | Role::ModuleConstants(_) | Role::FunctionConstants(_));
             if merges && self.plan.placement[id].is_none() {
                 self.place(id);
             }
