@@ -47,8 +47,8 @@ fn link(arguments: &LinkArguments, report: &mut Report, trace: &mut Trace) -> Re
             }
         }
     }
-    let inputs: Vec<Input<'_>> = files.iter().map(|(name, bytes)| Input { name, bytes: bytes.as_ref() }).collect();
-    let image = cuweld::link(&inputs, &options, report, trace)?;
+    let inputs: Vec<Input<'_>> = files.iter().map(|(name, bytes)| Input::new(name, bytes.as_ref())).collect();
+    let image = cuweld::link(&inputs, &options, report, trace)?.image;
     if let Some(path) = &arguments.output
         && let Err(error) = trace.phase("save", || output::write(path, &image))
     {

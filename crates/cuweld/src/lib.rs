@@ -15,5 +15,5 @@ pub mod options;
 mod phases;
 pub mod trace;
 
-pub use link::link;
-pub use phases::load::Input;
+pub use link::{Linked, link};
+pub use phases::load::{Demand, Input};

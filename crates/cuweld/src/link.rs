@@ -9,8 +9,17 @@ use crate::phases::{
 };
 use crate::trace::Trace;
 
-/// Links `inputs` and returns the file.
-pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace: &mut Trace) -> Result<Vec<u8>, Failure> {
+/// The result of a link.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Linked {
+    /// The file.
+    pub image: Vec<u8>,
+    /// Which inputs were only there in case they are needed, and were not; in ascending order.
+    pub left_out: Vec<usize>,
+}
+
+/// Links `inputs`.
+pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace: &mut Trace) -> Result<Linked, Failure> {
     // Read and check everything once, so that later phases can trust it.
     let inputs = &trace.phase("load", || load::load(inputs, options, report))?;
     // One meaning per name; the first mention of a name fixes its place in the output.
@@ -69,7 +78,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     trace.phase("write", || {
         let mut image = vec![0; linked.size() as usize];
         match linked.write(&mut image) {
-            Ok(()) => Ok(image),
+            Ok(()) => Ok(Linked { image, left_out: inputs.left_out().to_vec() }),
             Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
         }
     })
