@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     match options::parse(arguments, read_file) {
         Err(error) => messages.usage_error(&error),
         Ok(Invocation::Help) => messages.print(&options::help(messages.program())),
-        Ok(Invocation::Version) => messages.print(&options::version(messages.program())),
+        Ok(Invocation::Version) => messages.print(&options::version()),
         Ok(Invocation::Explain(code)) => messages.explain(&code),
         Ok(Invocation::Generate(kind)) => messages.print(&match kind {
             Generated::ManualPage => options::manual_page(),

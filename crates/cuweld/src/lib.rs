@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod demangle;
 pub mod diagnostics;
 pub mod id;
 pub mod link;

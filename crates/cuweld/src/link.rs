@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::phases::load::Input;
 use crate::phases::{
     attributes, callgraph, components, finalize, info, layout, listing, live, load, merge, number, propagate, references,
-    relocate, resolve, undefined,
+    registers, relocate, resolve, undefined,
 };
 use crate::trace::Trace;
 
@@ -25,19 +25,17 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     // One meaning per name; the first mention of a name fixes its place in the output.
     let resolution = &trace.phase("resolve", || resolve::resolve(inputs, report))?;
     // Calls, direct and through pointers.
-    let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution, report))?;
+    let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution));
     // Its cycles, and an order from callees to callers for everything that flows up.
     let components = &trace.phase("components", || components::find(graph));
     // Kernels and what they reach stay.
     let live = &trace.phase("live", || live::find(inputs, resolution, graph, options));
-    // Only what stays has to be defined.
-    trace.phase("undefined", || undefined::check(inputs, resolution, live, options, report))?;
     // What functions say of themselves, and what follows for the kernels that call them.
     let attributes = &trace.phase("attributes", || attributes::read(inputs, resolution, live));
     let properties = &trace.phase("propagate", || {
         let facts = propagate::Facts { inputs, resolution, graph, components, live, attributes };
         propagate::propagate(&facts, options, report)
-    })?;
+    });
     // Which pieces make which sections, and the order of all names.
     let (plan, shared_variables) =
         &trace.phase("merge", || merge::merge(&merge::Facts { inputs, resolution, graph, components, live, options }));
@@ -45,8 +43,18 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     let references = &trace.phase("references", || references::find(inputs, resolution));
     let layout = &trace.phase("layout", || {
         let facts =
-            layout::Facts { resolution, graph, components, live, references, attributes, plan, shared_variables, options };
+            layout::Facts { resolution, graph, components, live, references, plan, shared_variables, options };
         layout::layout(&facts, report)
+    })?;
+    // What is wrong with the program as a whole: all of it is said before the link ends.
+    trace.phase("check", || {
+        undefined::check(inputs, resolution, live, options, report);
+        let facts = registers::Facts { inputs, resolution, graph, components, live, attributes, properties, plan };
+        registers::check(&facts, options, report);
+        if options.verbose {
+            listing::Resources { resolution, live, plan, layout, attributes, properties }.list(report);
+        }
+        report.checkpoint()
     })?;
     // With addresses known: what is settled now, and what the driver has to settle.
     let relocations =
@@ -55,10 +63,6 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
     let numbering = &trace
         .phase("number", || number::number(&number::Facts { resolution, graph, live, plan, layout, relocations, info, options }));
-    if options.verbose {
-        listing::Resources { resolution, live, plan, layout, properties }.list(report);
-    }
-    report.checkpoint()?;
     // With numbers known: tables, notes and headers, and everything into one buffer.
     let linked = trace.phase("finalize", || {
         finalize::finalize(finalize::Facts {

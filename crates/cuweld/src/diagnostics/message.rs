@@ -111,6 +111,8 @@ messages! {
          and for this architecture.";
     3109 Fatal NoCallGraphNode {} "Internal error: no callgraph node"
         "A name is a variable in one object and a function in another.";
+    3110 Error ParameterSizeMismatch { name: String } "Duplicate weak parameter bank for '{name}' is not the same size"
+        "Two objects have a copy of the same kernel template or inline kernel, with parameters of different sizes.";
     3201 Error RegisterLimit { kernel: String, limit: u32, function: String, registers: u32 } "entry function '{kernel}' with max regcount of {limit} calls function '{function}' with regcount of {registers}"
         "A kernel was compiled under a register limit (launch bounds, maxnreg, -maxrregcount) that a function it calls exceeds. \
          Compile that function with -maxrregcount, or relax the kernel's limit.";
@@ -120,10 +122,16 @@ messages! {
         "All __constant__ variables of the program share one bank of 64 KiB.";
     3204 Warning UnknownStackSize { kernel: String } "Stack size for entry function '{kernel}' cannot be statically determined"
         "The kernel reaches a recursion, so no stack size is enough for certain. Set one with cudaDeviceSetLimit(cudaLimitStackSize).";
-    3205 Error TooMuchParameterConstant { kernel: String } "Entry function '{kernel}' uses too much data for compiler-generated constants; please recompile with -Xptxas --disable-optimizer-constants"
+    3205 Error TooMuchCompilerConstant { kernel: String } "Entry function '{kernel}' uses too much data for compiler-generated constants; please recompile with -Xptxas --disable-optimizer-constants"
         "The constants that the compiler made for a kernel and the functions it calls exceed their bank.";
     3206 Fatal TooManyTextures { limit: usize, kind: &'static str, kernel: String } "More than {limit} {kind} used in entry function '{kernel}'"
         "All texture, sampler and surface references of a program share one table per kernel, of limited size.";
+    3207 Error TooMuchParameters { kernel: String, used: u64, limit: u64 } "Entry function '{kernel}' uses too much constant data ({used:#x} bytes, {limit:#x} max)"
+        "The kernel's parameters exceed a constant bank.";
+    3208 Warning NeverCalled { name: String } "Function '{name}' has address taken but no calls to it found"
+        "The function is kept because its address is taken, but nothing that a kernel reaches calls through such a pointer.";
+    3209 Error MixedTensorGroups { kernel: String } "Function '{kernel}' uses single CTA(.cta_group::1) and CTA pair granularity(.cta_group::2) and that is not allowed."
+        "A kernel can use tensor memory for single blocks or for pairs of them, not both.";
     3301 Warning PreserveRelocationsIncomplete { target: String } "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{target}' and may not work as expected"
         "The reference linker prints this for sm_90 and later.";
     3401 Info ModuleResources { text: String } "{text}"

@@ -53,6 +53,8 @@ pub enum SharedPlacement {
     Kernel(FunctionId),
     /// Whoever uses it.
     Module,
+    /// Nobody's: an array of unknown size, which has no place among the others but takes part in their order.
+    Dynamic,
 }
 
 /// Makes the plan of the output, and lists the shared variables in the order in which they were met.
