@@ -4,13 +4,14 @@
 //! out as bytes, with everything there is to say about it as values. Nothing is read from or written to files, nothing is printed,
 //! and there is no global state.
 //!
-//! [`link()`] is the whole interface; [`link`](mod@link) the pipeline behind it.
+//! [`link()`] takes device objects; [`inputs`] makes them of everything else that users have. [`link`](mod@link) is the pipeline.
 
 #![forbid(unsafe_code)]
 
 mod demangle;
 pub mod diagnostics;
 pub mod id;
+pub mod inputs;
 pub mod link;
 pub mod options;
 mod phases;

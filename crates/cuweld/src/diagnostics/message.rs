@@ -92,6 +92,24 @@ messages! {
         "The object was made by a newer compiler.";
     3005 Fatal OlderThanSupported { file: String } "Input file '{file}' must be recompiled with toolkit >= Cuda 12.0"
         "Objects for sm_90 that were made before CUDA 12.0 use conventions that changed.";
+    3006 Fatal BadContainer { file: String, problem: String } "Input file '{file}' can not be unpacked: {problem}"
+        "The archive, host object or fatbin is damaged, or holds more than `--max-unpacked` allows.";
+    3007 Fatal UnknownFormat { file: String, found: String } "Input file '{file}' is {found}, which a device link does not take"
+        "A device link takes cubins, fatbins, PTX, LTO-IR, host objects that hold them, and archives of these. What a file is, is told by \
+         its contents and not by its name.";
+    3008 Fatal NotADeviceElf { file: String } "cubin not a device elf?"
+        "The file is named like a device object, but it is a host object. The reference linker refuses it.";
+    3009 Fatal NotAFatbin { file: String } "fatbin wrong format?"
+        "The file is named like a fatbin, but it is none.";
+    3010 Fatal NotIntermediateCode { file: String } "should only see nvvm files when -lto"
+        "The file is named like intermediate code but is none, or it is, and link-time optimization (-dlto) was not asked for.";
+    3011 Fatal NeedsLinkTimeOptimization {} "LTO objects found, use -dlto"
+        "An object has only intermediate code for the target. Ask for link-time optimization (-dlto), or compile it to code (-code=sm_NN).";
+    3012 Warning NoCodeForTarget { file: String, target: String } "SM Arch ('{target}') not found in '{file}'"
+        "The object has neither code nor PTX that the target can use, and adds nothing to the link. The hint says what it has. Compile it \
+         for the target (-arch, -gencode).";
+    3013 Fatal NothingToLink {} "elfLink internal error"
+        "An object has no code for the target, and warnings are errors.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"
@@ -140,6 +158,8 @@ messages! {
         "Heads the resources of a kernel.";
     3403 Info KernelResources { text: String } "{text}"
         "What a kernel uses, with everything it calls.";
+    3404 Info Skipped { file: String, why: String } "'{file}' was passed over: {why}"
+        "An input adds nothing to the link.";
     9001 Fatal Internal { text: String } "Internal error: {text}"
         "The linker contradicted itself. Please report it with the files that `--save-dir` writes.";
 }
