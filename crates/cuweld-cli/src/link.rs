@@ -130,6 +130,7 @@ fn options(arguments: &LinkArguments, target: &'static Target, unpacked: &Unpack
         allow_undefined_globals: mode.allow_undefined_globals,
         force_explicit_addends: mode.force_rela,
         suppress_stack_size_warning: arguments.messages.suppress_stack_size_warning,
+        extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,
         dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
             CallgraphNames::Demangled => NameStyle::Demangled,

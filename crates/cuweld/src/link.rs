@@ -30,6 +30,9 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     let components = &trace.phase("components", || components::find(graph));
     // Kernels and what they reach stay.
     let live = &trace.phase("live", || live::find(inputs, resolution, graph, options));
+    if options.extra_warnings {
+        listing::warn_of_functions_never_called(resolution, live, report);
+    }
     // What functions say of themselves, and what follows for the kernels that call them.
     let attributes = &trace.phase("attributes", || attributes::read(inputs, resolution, live));
     let properties = &trace.phase("propagate", || {

@@ -26,6 +26,8 @@ pub struct Options {
     pub force_explicit_addends: bool,
     /// Do not warn about kernels whose stack size can not be known.
     pub suppress_stack_size_warning: bool,
+    /// Warn about functions whose address is taken but that nothing calls (`-extrawarn`).
+    pub extra_warnings: bool,
     /// Print the resources that the module and each kernel use (`-v`).
     pub verbose: bool,
     /// Print the call graph.
@@ -120,6 +122,7 @@ impl Options {
             allow_undefined_globals: false,
             force_explicit_addends: false,
             suppress_stack_size_warning: false,
+            extra_warnings: false,
             verbose: false,
             dump_call_graph: None,
             note: ToolNoteText::cuweld(&format!("-arch {} ", target.name)),

@@ -11,6 +11,13 @@ use crate::id::FunctionId;
 use cubin::symbol::SymbolKind;
 use std::fmt::Write;
 
+/// Warns of functions that are kept for their address although nothing calls through such a pointer.
+pub fn warn_of_functions_never_called(resolution: &Resolution<'_>, live: &LiveSet, report: &mut Report) {
+    for &function in live.never_called() {
+        report.say(Message::NeverCalled { name: resolution.name(function).into() });
+    }
+}
+
 /// The facts that the listing of resources reads.
 pub struct Resources<'facts, 'data> {
     /// What names mean.

@@ -160,8 +160,8 @@ impl Facts<'_, '_> {
         match section.content {
             Content::Gone => false,
             Content::Pieces | Content::Text(_) | Content::GlobalZero => self.layout.size(id) > 0,
-            // Objects without functions have an empty one, and it stays.
-            Content::Debug => section.size > 0 || section.name.stem == ".debug_frame",
+            // Objects without functions have empty ones, and those stay.
+            Content::Debug => true,
             Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_present(id),
             Content::ModuleInfo => self.info.module_size() > 0,
             Content::FunctionInfo(function) => self.info.function_size(function) > 0,

@@ -10,8 +10,8 @@ use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection, Plan};
-use super::resolve::{Fate, Resolution, Symbol, is_shared_variable, is_texture};
-use crate::id::{FileId, Id, IdVec, InputSymbolId, SectionId, SymbolId};
+use super::resolve::{Resolution, Symbol, is_shared_variable, is_texture};
+use crate::id::{FileId, IdVec, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
@@ -137,11 +137,10 @@ pub fn relocate(facts: &Facts<'_, '_>) -> Relocations {
     let of = sections
         .as_slice()
         .par_iter()
-        .enumerate()
         .with_min_len(64)
-        .map(|(index, section)| match section.content {
+        .map(|section| match section.content {
             Content::Gone => Outcome::default(),
-            _ => facts.section(SectionId::from_index(index), section),
+            _ => facts.section(section),
         })
         .collect::<Vec<_>>();
     Relocations { of: IdVec::from(of) }
@@ -156,21 +155,25 @@ enum Decision {
 }
 
 impl Facts<'_, '_> {
-    fn section(&self, id: SectionId, section: &OutputSection<'_>) -> Outcome {
+    fn section(&self, section: &OutputSection<'_>) -> Outcome {
         let mut outcome = Outcome::default();
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
         if !has_relocations {
             return outcome;
         }
         for piece in section.pieces.iter().rev() {
-            let file = self.file_of(piece.section);
+            let file = self.inputs.file_of_section(piece.section);
             let lists: Vec<_> = self.inputs.attached(piece.section).collect();
             for list in lists.into_iter().rev() {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
                 let explicit_addends = explicit_addends || self.options.force_explicit_addends;
                 for entry in self.inputs.relocations(file, list).rev() {
+                    let Some(symbol) = entry.symbol else { continue };
+                    if self.resolution.ignores(self.inputs, piece.section, entry.offset, symbol) {
+                        continue;
+                    }
                     let entry = InputRelocation { offset: entry.offset + piece.offset, ..entry };
-                    match self.decide(section, file, entry, explicit_addends) {
+                    match self.decide(section, file, symbol, entry, explicit_addends) {
                         Decision::Drop => {}
                         Decision::Keep(kept) => outcome.kept.push(kept),
                         Decision::ApplyUnrecorded(patch) => outcome.patches.push(patch),
@@ -184,17 +187,17 @@ impl Facts<'_, '_> {
                 }
             }
         }
-        let _ = id;
         outcome
     }
 
-    /// The object that a section comes from.
-    fn file_of(&self, section: crate::id::InputSectionId) -> FileId {
-        self.inputs.file_of_section(section)
-    }
-
-    fn decide(&self, section: &OutputSection<'_>, file: FileId, entry: InputRelocation, explicit_addend: bool) -> Decision {
-        let Some(mention) = entry.symbol else { return Decision::Drop };
+    fn decide(
+        &self,
+        section: &OutputSection<'_>,
+        file: FileId,
+        mention: InputSymbolId,
+        entry: InputRelocation,
+        explicit_addend: bool,
+    ) -> Decision {
         if matches!(entry.kind, kinds::YIELD_OPCODE | kinds::YIELD_PREDICATE) {
             return Decision::Drop;
         }
@@ -216,7 +219,9 @@ impl Facts<'_, '_> {
             let kept = keep(Referent::Section(place.section), addend);
             return if is_debug { Decision::Apply(patch(addend as u64), kept) } else { Decision::Keep(kept) };
         }
-        if is_debug && self.speaks_of_another_copy(mention, file, explicit_addend) {
+        let function = self.resolution.function(mention);
+        let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
+        if is_debug && explicit_addend && function.is_some_and(was_dropped) {
             return Decision::Drop;
         }
         let Some(id) = self.resolution.meaning(mention) else { return Decision::Drop };
@@ -248,15 +253,6 @@ impl Facts<'_, '_> {
             return if gone { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
         Decision::Keep(kept)
-    }
-
-    /// Whether debug information names a function but means a copy of it that is not in the output.
-    fn speaks_of_another_copy(&self, mention: InputSymbolId, file: FileId, explicit_addend: bool) -> bool {
-        if self.resolution.fate(mention) == Fate::Lost && self.inputs.symbols()[mention].is_function() {
-            return true;
-        }
-        let function = self.resolution.function(mention);
-        explicit_addend && function.is_some_and(|function| self.resolution.debug_reference_was_dropped(function, file))
     }
 
     fn is_removed(&self, symbol: &Symbol<'_>) -> bool {

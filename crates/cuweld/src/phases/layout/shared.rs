@@ -191,7 +191,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         if with_dynamic.contains(&kernel) {
             align = align.max(DYNAMIC_ALIGN);
         }
-        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && align == DYNAMIC_ALIGN;
+        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && align >= DYNAMIC_ALIGN;
         let present = end > 0 || wanted_empty;
         layout.used.insert(kernel, end);
         layout.sections.insert(section, Extent { size: if present { end + reserved } else { 0 }, align, present });

@@ -393,10 +393,22 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             let (Some(place), true) = (self.plan.placement[target], section.size > 0) else { continue };
             let explicit_addends = explicit_addends || self.facts.options.force_explicit_addends;
             self.relocation_section(place.section, explicit_addends);
-            if section.later_entry_without_addend {
+            if section.later_entry_without_addend && self.has_later_entry_without_addend(file, id, target) {
                 self.relocation_section(place.section, false);
             }
         }
+    }
+
+    /// Whether an entry has no addend, other than the first of those that get into the link.
+    ///
+    /// The reference linker makes a section for such entries, although it then puts them with the others.
+    fn has_later_entry_without_addend(&self, file: FileId, relocations: InputSectionId, target: InputSectionId) -> bool {
+        let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
+        let entries = inputs.relocations(file, relocations);
+        let taken = entries.filter(|entry| {
+            entry.symbol.is_none_or(|symbol| !resolution.ignores(inputs, target, entry.offset, symbol))
+        });
+        taken.skip(1).any(|entry| entry.addend == 0)
     }
 
     /// Makes the section with the relocations of a section, if it is not there.

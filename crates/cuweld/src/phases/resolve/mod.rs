@@ -11,11 +11,15 @@
 mod clash;
 mod walk;
 
-use super::load::{Inputs, Place, is_shared};
+use super::load::{Inputs, Place, Role, is_shared};
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use cubin::symbol::{Binding, SymbolKind};
 use std::collections::HashMap;
+use std::ops::Range;
 pub use walk::resolve;
+
+/// Debug sections that speak of the bytes of code, and not of what they mean.
+const FOLLOWS_CODE: [&str; 3] = [".debug_frame", ".debug_line", ".nv_debug_line_sass"];
 
 /// The meaning of every symbol of every input.
 #[derive(Debug)]
@@ -25,6 +29,7 @@ pub struct Resolution<'data> {
     meaning: IdVec<InputSymbolId, Option<SymbolId>>,
     fate: IdVec<InputSymbolId, Fate>,
     commons: Vec<SymbolId>,
+    lost_ranges: HashMap<InputSectionId, Vec<Range<u64>>>,
     has_aliases: bool,
     replaced_before: HashMap<FunctionId, FileId>,
 }
@@ -133,6 +138,24 @@ impl<'data> Resolution<'data> {
     /// The variables that have only tentative definitions, in order of the first of those.
     pub fn commons(&self) -> impl DoubleEndedIterator<Item = SymbolId> + '_ {
         self.commons.iter().copied().filter(|&id| self.symbols[id].common_align.is_some())
+    }
+
+    /// Whether a relocation of `target` concerns only what did not get into the link, so that it is not even read.
+    ///
+    /// That is so for the frames and lines of a lost copy of a function, and for the initial value of a lost variable. In a
+    /// constant bank the reference linker goes by the symbol that the relocation names, and so loses relocations of
+    /// variables that do count; here only those of lost variables go.
+    pub fn ignores(&self, inputs: &Inputs<'data>, target: InputSectionId, offset: u64, symbol: InputSymbolId) -> bool {
+        let section = &inputs.sections()[target];
+        let in_lost_variable =
+            || self.lost_ranges.get(&target).is_some_and(|ranges| ranges.iter().any(|range| range.contains(&offset)));
+        let is_lost = self.fate[symbol] == Fate::Lost;
+        match section.role {
+            Role::Debug => is_lost && FOLLOWS_CODE.contains(&section.name) && inputs.symbols()[symbol].is_function(),
+            Role::GlobalData => in_lost_variable(),
+            Role::ModuleConstants(_) => is_lost && in_lost_variable(),
+            _ => false,
+        }
     }
 
     /// Whether any function is an alias of another.

@@ -25,6 +25,7 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, report: &mut Report) -> Result<Res
             meaning: IdVec::filled(None, inputs.symbols().len()),
             fate: IdVec::filled(Fate::Reference, inputs.symbols().len()),
             commons: Vec::new(),
+            lost_ranges: HashMap::new(),
             has_aliases: false,
             replaced_before: HashMap::new(),
         },
@@ -279,6 +280,9 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         if fate == Fate::Taken {
             self.result.symbols[id].common_align = None;
             self.define(id, mention);
+        }
+        if let (Fate::Lost, Place::Section(section)) = (fate, row.place) {
+            self.result.lost_ranges.entry(section).or_default().push(row.value..row.value + row.size);
         }
         self.result.fate[mention.symbol] = fate;
     }
