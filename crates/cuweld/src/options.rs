@@ -53,6 +53,8 @@ pub enum KernelRoots {
     All,
     /// Only kernels whose name matches one of these patterns (`*` matches any run of characters).
     Matching(Vec<String>),
+    /// The same, with the patterns that host code gives for the kernels it launches.
+    LaunchedByHost(Vec<String>),
 }
 
 /// How names are written in listings.

@@ -56,7 +56,7 @@ impl HostReferences {
     /// The kernels that host code may launch, if that is known.
     pub fn kernel_roots(&self) -> Option<KernelRoots> {
         let all = || self.kernels.iter().chain(&self.runtime_kernels).cloned().collect();
-        self.are_known().then(|| KernelRoots::Matching(all()))
+        self.are_known().then(|| KernelRoots::LaunchedByHost(all()))
     }
 
     /// The names of kernels.

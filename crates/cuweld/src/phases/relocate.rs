@@ -14,7 +14,7 @@ use super::resolve::{Resolution, Symbol, is_shared_variable, is_texture};
 use crate::id::{FileId, IdVec, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
 use cubin::relocation::RelocationType;
-use cubin::symbol::SymbolKind;
+use cubin::symbol::{Binding, SymbolKind};
 use rayon::prelude::*;
 
 /// What is left of the relocations, and what has to be written into the sections.
@@ -252,6 +252,9 @@ impl Facts<'_, '_> {
             let patch = Patch { bank: Some(bank), ..patch(value.wrapping_add_signed(entry.addend)) };
             return if gone { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
+        if self.options.executable() && is_leftover(symbol) {
+            return Decision::ApplyUnrecorded(patch(u64::MAX));
+        }
         Decision::Keep(kept)
     }
 
@@ -289,4 +292,10 @@ impl Facts<'_, '_> {
         let gone = self.plan.sections()[place.section].content == Content::Gone;
         Some((place.offset + row.value, bank as u8, gone))
     }
+}
+
+/// Whether a symbol is local to an object that does not define it. The file does not have it, and its address is nowhere.
+fn is_leftover(symbol: &Symbol<'_>) -> bool {
+    let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
+    is_undefined && symbol.binding == Binding::LOCAL && symbol.function.is_none()
 }

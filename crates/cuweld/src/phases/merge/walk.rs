@@ -3,7 +3,7 @@
 use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
-use crate::options::Options;
+use crate::options::{KernelRoots, Options};
 use crate::phases::callgraph::CallGraph;
 use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
@@ -169,6 +169,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             let row = &inputs.symbols()[symbol];
             let Some(function) = (if row.is_function() { resolution.function(symbol) } else { None }) else { continue };
             if !self.facts.live.contains(function) {
+                self.leave_name(function, symbol);
                 continue;
             }
             self.list(symbol);
@@ -192,6 +193,17 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 Part::Local => self.plan.locals.push(Local::Symbol(id)),
                 Part::Global => self.plan.globals.push(id),
             }
+        }
+    }
+
+    /// A kernel that is removed because host code does not launch it leaves the name of one of its sections behind.
+    fn leave_name(&mut self, function: FunctionId, symbol: InputSymbolId) {
+        let resolution = self.facts.resolution;
+        let is_kernel = resolution.functions()[function].kernel && resolution.fate(symbol) == Fate::Taken;
+        if is_kernel && matches!(self.facts.options.kernels, KernelRoots::LaunchedByHost(_)) {
+            let name = Name::of_function(".nv.shared.", resolution.name(function));
+            let flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK;
+            self.create(name, Content::KernelShared(function), SectionType::SHARED, flags, 1);
         }
     }
 
