@@ -11,6 +11,7 @@ use crate::id::{FunctionId, Id, InputSectionId, SectionId};
 use crate::phases::load::InputSection;
 use crate::phases::reach;
 use crate::phases::resolve::Fate;
+use cubin::elf::SHF_INFO_LINK;
 use std::collections::HashMap;
 
 /// The constants of one function, while copies of the function come and go.
@@ -70,7 +71,9 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
 
 fn create<'data>(walk: &mut Walk<'_, 'data>, function: FunctionId, text: SectionId, like: &InputSection<'data>) -> SectionId {
     let name = Name::of_function(".nv.constant2.", walk.facts.resolution.name(function));
-    let output = walk.create_for(text, name, Content::Pieces, like.kind, like.flags, like.align);
+    // Objects of CUDA 12 and before lack the second flag.
+    let flags = like.flags | SHF_INFO_LINK;
+    let output = walk.create_for(text, name, Content::Pieces, like.kind, flags, like.align);
     walk.plan.functions[function].constants = Some(output);
     output
 }

@@ -4,6 +4,7 @@ use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::{KernelRoots, Options};
+use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
 use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
@@ -219,7 +220,10 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let text = match self.plan.functions[function].text {
             Some(text) => text,
             None => {
-                let flags = SHF_ALLOC | SHF_EXECINSTR;
+                // In an executable, a record says what the upper flags of old objects say.
+                let barriers = section.flags >> BARRIERS_SHIFT << BARRIERS_SHIFT;
+                let kept = if self.facts.options.executable() { 0 } else { barriers };
+                let flags = SHF_ALLOC | SHF_EXECINSTR | kept;
                 let kind = SectionType(SHT_PROGBITS);
                 let text = self.create(Name::of_function(".text.", name), Content::Text(function), kind, flags, section.align);
                 self.plan.functions[function].text = Some(text);
