@@ -32,6 +32,9 @@ pub struct Options {
     pub verbose: bool,
     /// Print the call graph.
     pub dump_call_graph: Option<NameStyle>,
+    /// Make the same mistakes as the reference linker where those change the program, for comparing files: drop relocations of
+    /// constants that name a weak function or variable whose copy in the same object was lost. Never the default.
+    pub imitate_defects: bool,
     /// The note that says which tool made the file.
     pub note: ToolNoteText,
 }
@@ -127,6 +130,7 @@ impl Options {
             extra_warnings: false,
             verbose: false,
             dump_call_graph: None,
+            imitate_defects: false,
             note: ToolNoteText::cuweld(&format!("-arch {} ", target.name)),
         }
     }
