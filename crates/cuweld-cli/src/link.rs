@@ -62,7 +62,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
         }
         Lowered::Objects { objects, after_whole_program } => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
-            let mut options = options(arguments, target, &unpacked);
+            let mut options = options(arguments, messages, target, &unpacked);
             if after_whole_program && let KernelRoots::LaunchedByHost(names) = options.kernels {
                 options.kernels = KernelRoots::Matching(names);
             }
@@ -125,7 +125,7 @@ fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'stat
 }
 
 /// What the library is asked for.
-fn options(arguments: &LinkArguments, target: &'static Target, unpacked: &Unpacked<'_>) -> Options {
+fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Target, unpacked: &Unpacked<'_>) -> Options {
     let (mode, roots) = (&arguments.link, &arguments.roots);
     let note_as = arguments.note.note_as.clone().or_else(|| std::env::var("CUWELD_NOTE_AS").ok());
     let note_options = if arguments.note.omit_options { "" } else { &arguments.note.options };
@@ -152,6 +152,7 @@ fn options(arguments: &LinkArguments, target: &'static Target, unpacked: &Unpack
         omit_reserved_shared: mode.disable_smem_reservation,
         allow_undefined_globals: mode.allow_undefined_globals,
         force_explicit_addends: mode.force_rela,
+        refuse_newer_objects: messages.as_reference(arguments),
         suppress_stack_size_warning: arguments.messages.suppress_stack_size_warning,
         extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,

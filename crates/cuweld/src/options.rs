@@ -24,6 +24,8 @@ pub struct Options {
     pub allow_undefined_globals: bool,
     /// Write every relocation with an explicit addend (`-force-rela`).
     pub force_explicit_addends: bool,
+    /// Refuse objects that a newer toolkit made than any that is known, instead of warning of them.
+    pub refuse_newer_objects: bool,
     /// Do not warn about kernels whose stack size can not be known.
     pub suppress_stack_size_warning: bool,
     /// Warn about functions whose address is taken but that nothing calls (`-extrawarn`).
@@ -126,6 +128,7 @@ impl Options {
             omit_reserved_shared: false,
             allow_undefined_globals: false,
             force_explicit_addends: false,
+            refuse_newer_objects: false,
             suppress_stack_size_warning: false,
             extra_warnings: false,
             verbose: false,

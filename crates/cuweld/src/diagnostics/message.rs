@@ -95,7 +95,7 @@ messages! {
     3003 Fatal NotADeviceObject { file: String } "cubin not an elf?"
         "The file is none of the kinds that a device link takes. The message says what it looks like.";
     3004 Fatal NewerThanToolkit { file: String, found: u32, known: u32 } "Input file '{file}' newer than toolkit ({found} vs {known})"
-        "The object was made by a newer compiler.";
+        "The object was made by a newer compiler than the linker knows. Without `--diagnostics=nvlink` this is only a warning.";
     3005 Fatal OlderThanSupported { file: String } "Input file '{file}' must be recompiled with toolkit >= Cuda 12.0"
         "Objects for sm_90 that were made before CUDA 12.0 use conventions that changed.";
     3006 Fatal BadContainer { file: String, problem: String } "Input file '{file}' can not be unpacked: {problem}"
@@ -132,6 +132,9 @@ messages! {
         "Objects for link-time optimization were compiled with different options.";
     3021 Info OptimizerSays { text: String } "{text}"
         "What the optimizer says.";
+    3022 Warning NewerObject { file: String, found: u32, known: u32 } "Input file '{file}' was made by a newer toolkit ({found}) than is known here ({known})"
+        "The object has the format that is known, so it was linked. Should its compiler rely on something new, the result may be wrong: \
+         check whether there is a newer version of the linker. Called as nvlink, the linker refuses such objects.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"
