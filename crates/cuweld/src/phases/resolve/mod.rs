@@ -155,7 +155,10 @@ impl<'data> Resolution<'data> {
             Role::GlobalData => in_lost_variable(),
             // The reference linker goes by the symbol that the relocation names, and so leaves pointers to weak functions
             // and variables null in constants that do count.
-            Role::ModuleConstants(_) => is_lost && (self.imitates_defects || in_lost_variable()),
+            Role::ModuleConstants(_) => {
+                let another_counts = matches!(self.fate[symbol], Fate::Lost | Fate::Replaced);
+                another_counts && (self.imitates_defects || in_lost_variable())
+            }
             _ => false,
         }
     }
