@@ -92,7 +92,8 @@ fn crates_keep_their_layers() -> Result<(), toml::de::Error> {
             problems.push(format!("{path}: the crate {name} has no place among the layers"));
             continue;
         };
-        for dependency in manifest.get("dependencies").and_then(|table| table.as_table()).into_iter().flat_map(toml::Table::keys) {
+        for dependency in manifest.get("dependencies").and_then(|table| table.as_table()).into_iter().flat_map(toml::Table::keys)
+        {
             let ours = LAYERS.iter().any(|(layer, _)| layer == dependency);
             if ours && !allowed.contains(&dependency.as_str()) {
                 problems.push(format!("{path}: {name} must not build on {dependency}"));
