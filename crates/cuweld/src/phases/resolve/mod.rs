@@ -156,11 +156,22 @@ impl<'data> Resolution<'data> {
             // The reference linker goes by the symbol that the relocation names, and so leaves pointers to weak functions
             // and variables null in constants that do count.
             Role::ModuleConstants(_) => {
-                let another_counts = matches!(self.fate[symbol], Fate::Lost | Fate::Replaced);
-                another_counts && (self.imitates_defects || in_lost_variable())
+                (is_lost || self.moved_to_other_memory(inputs, symbol)) && (self.imitates_defects || in_lost_variable())
             }
             _ => false,
         }
+    }
+
+    /// Whether a variable was replaced by a definition in a section of another kind.
+    fn moved_to_other_memory(&self, inputs: &Inputs<'data>, symbol: InputSymbolId) -> bool {
+        let role = |symbol: InputSymbolId| match inputs.symbols()[symbol].place {
+            Place::Section(section) => Some(inputs.sections()[section].role),
+            _ => None,
+        };
+        let definition = self.meaning[symbol].and_then(|id| self.symbols[id].definition);
+        self.fate[symbol] == Fate::Replaced
+            && !inputs.symbols()[symbol].is_function()
+            && definition.is_some_and(|definition| role(definition.symbol) != role(symbol))
     }
 
     /// Whether any definition was lost.
