@@ -34,6 +34,7 @@ pub struct Resolution<'data> {
     has_lost_copies: bool,
     imitates_defects: bool,
     replaced_before: HashMap<FunctionId, FileId>,
+    variable_replaced_by: HashMap<SymbolId, FileId>,
 }
 
 /// A name, or one local symbol, and what it means.
@@ -156,22 +157,16 @@ impl<'data> Resolution<'data> {
             // The reference linker goes by the symbol that the relocation names, and so leaves pointers to weak functions
             // and variables null in constants that do count.
             Role::ModuleConstants(_) => {
-                (is_lost || self.moved_to_other_memory(inputs, symbol)) && (self.imitates_defects || in_lost_variable())
+                (is_lost || self.was_replaced_after(inputs, target, symbol)) && (self.imitates_defects || in_lost_variable())
             }
             _ => false,
         }
     }
 
-    /// Whether a variable was replaced by a definition in a section of another kind.
-    fn moved_to_other_memory(&self, inputs: &Inputs<'data>, symbol: InputSymbolId) -> bool {
-        let role = |symbol: InputSymbolId| match inputs.symbols()[symbol].place {
-            Place::Section(section) => Some(inputs.sections()[section].role),
-            _ => None,
-        };
-        let definition = self.meaning[symbol].and_then(|id| self.symbols[id].definition);
-        self.fate[symbol] == Fate::Replaced
-            && !inputs.symbols()[symbol].is_function()
-            && definition.is_some_and(|definition| role(definition.symbol) != role(symbol))
+    /// Whether a global variable that an object names was replaced by a later object's definition.
+    fn was_replaced_after(&self, inputs: &Inputs<'data>, target: InputSectionId, symbol: InputSymbolId) -> bool {
+        let by = self.meaning[symbol].and_then(|id| self.variable_replaced_by.get(&id));
+        by.is_some_and(|&by| target < inputs.files()[by].sections.first())
     }
 
     /// Whether any definition was lost.

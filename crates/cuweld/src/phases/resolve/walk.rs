@@ -31,6 +31,7 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
             has_lost_copies: false,
             imitates_defects: options.imitate_defects,
             replaced_before: HashMap::new(),
+            variable_replaced_by: HashMap::new(),
         },
     };
     for (file, object) in inputs.files().enumerate() {
@@ -234,6 +235,14 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
+    /// Whether a definition is in global memory.
+    fn is_global_memory(&self, mention: Mention) -> bool {
+        match self.row(mention).place {
+            Place::Section(section) => matches!(self.inputs.sections()[section].role, Role::GlobalZero | Role::GlobalData),
+            _ => false,
+        }
+    }
+
     /// Whether what is defined in a section gets into the link at all: not what belongs to a lost function's code.
     fn has_home(&self, section: InputSectionId) -> bool {
         let row = &self.inputs.sections()[section];
@@ -279,6 +288,9 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             None => Fate::Taken,
             Some(earlier) if symbol.binding == Binding::WEAK && row.binding == Binding::GLOBAL => {
                 self.result.fate[earlier.symbol] = Fate::Replaced;
+                if self.is_global_memory(earlier) {
+                    self.result.variable_replaced_by.insert(id, mention.file);
+                }
                 Fate::Taken
             }
             Some(_) => Fate::Lost,
