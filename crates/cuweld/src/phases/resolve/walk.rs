@@ -3,8 +3,8 @@
 use super::clash::{self, Clash};
 use super::{Fate, Function, Mention, Part, Resolution, Symbol};
 use crate::diagnostics::{Failure, Message, Report};
-use crate::options::Options;
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId, SymbolId};
+use crate::options::Options;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
 use cubin::symbol::{Binding, SymbolKind};
 use foldhash::fast::FixedState;
@@ -185,9 +185,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             std::cmp::Ordering::Less => true,
             std::cmp::Ordering::Greater => false,
             // Compared with the first definition, not with the one that counts now.
-            std::cmp::Ordering::Equal => {
-                self.inputs.files()[later.file].virtual_sm > self.result.functions[function].virtual_sm
-            }
+            std::cmp::Ordering::Equal => self.inputs.files()[later.file].virtual_sm > self.result.functions[function].virtual_sm,
         }
     }
 
@@ -283,7 +281,11 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         let fate = match symbol.definition {
             // It stays tentative, and this definition's room stays unused.
             None if symbol.common_align.is_some() && !self.is_initialised(mention) => {
-                if row.binding == Binding::WEAK { Fate::Lost } else { Fate::Replaced }
+                if row.binding == Binding::WEAK {
+                    Fate::Lost
+                } else {
+                    Fate::Replaced
+                }
             }
             None => Fate::Taken,
             Some(earlier) if symbol.binding == Binding::WEAK && row.binding == Binding::GLOBAL => {
