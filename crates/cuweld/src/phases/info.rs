@@ -245,7 +245,9 @@ impl<'facts, 'data> Info<'facts, 'data> {
                 let number = properties.return_stack.map_or(UNKNOWN, |size| size as u32);
                 take(OutputRecord::Plain { attribute, number });
             }
-            (Attribute::SYNC_STACK, Some(properties)) => take(value(properties.return_stack.map_or(u16::MAX, |size| size as u16))),
+            (Attribute::SYNC_STACK, Some(properties)) => {
+                take(value(properties.return_stack.map_or(u16::MAX, |size| size as u16)))
+            }
             (Attribute::SPARSE_MMA_MASK, Some(properties)) => take(value(properties.sparsity)),
             (Attribute::EXTERNS, None) => {
                 let symbols = record.words().map(|raw| self.inputs.symbol_of(file, raw));
@@ -274,13 +276,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
     }
 
     /// The record of an attribute that flowed to a kernel.
-    fn flowing_record(
-        &self,
-        attribute: Attribute,
-        format: u8,
-        properties: &Properties,
-        take: &mut impl FnMut(OutputRecord<'_>),
-    ) {
+    fn flowing_record(&self, attribute: Attribute, format: u8, properties: &Properties, take: &mut impl FnMut(OutputRecord<'_>)) {
         let Some(row) = flowing_row(attribute) else { return };
         match FLOWING[row].combine {
             Combine::Functions if properties.externs.is_empty() => {}
@@ -332,7 +328,9 @@ impl<'facts, 'data> Info<'facts, 'data> {
         let functions = self.resolution.functions();
         match self.resolution.has_aliases() {
             false => 0,
-            true => functions.enumerate().filter(|(id, alias)| alias.alias_of == Some(function) && self.live.contains(*id)).count(),
+            true => {
+                functions.enumerate().filter(|(id, alias)| alias.alias_of == Some(function) && self.live.contains(*id)).count()
+            }
         }
     }
 }

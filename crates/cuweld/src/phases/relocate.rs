@@ -169,7 +169,10 @@ impl Facts<'_, '_> {
                 let explicit_addends = explicit_addends || self.options.force_explicit_addends;
                 for entry in self.inputs.relocations(file, list).rev() {
                     let Some(symbol) = entry.symbol else { continue };
-                    if self.resolution.ignores(self.inputs, piece.section, entry.offset, symbol) {
+                    let target = piece.section;
+                    if self.resolution.ignores(self.inputs, target, entry.offset, symbol)
+                        || self.resolution.forgets(self.inputs, target, symbol)
+                    {
                         continue;
                     }
                     let entry = InputRelocation { offset: entry.offset + piece.offset, ..entry };
