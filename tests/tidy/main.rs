@@ -199,15 +199,20 @@ fn nothing_private_is_mentioned() {
     assert_none(&problems);
 }
 
-/// Every case says what it shows, and every one has been recorded.
+/// Every case has been recorded, and stands beside the rule that it shows.
 #[test]
-fn cases_are_recorded() {
-    let ratchet = text("tests/ratchet.toml");
-    let problems: Vec<String> = files()
-        .into_iter()
-        .filter_map(|path| path.strip_prefix("tests/cases/")?.strip_suffix("/case.toml").map(str::to_owned))
-        .filter(|case| !ratchet.contains(&format!("\n{case} = ")))
-        .map(|case| format!("{case} is not in tests/ratchet.toml: run `cargo xtask bless`"))
-        .collect();
+fn cases_are_recorded_and_described() {
+    let (ratchet, rules) = (text("tests/ratchet.toml"), text("docs/linking.md"));
+    let described: BTreeSet<&str> = rules.split(|letter: char| !letter.is_alphanumeric() && letter != '_').collect();
+    let mut problems = Vec::new();
+    for path in files() {
+        let Some(case) = path.strip_prefix("tests/cases/").and_then(|path| path.strip_suffix("/case.toml")) else { continue };
+        if !ratchet.contains(&format!("\n{case} = ")) {
+            problems.push(format!("{case} is not in tests/ratchet.toml: run `cargo xtask bless`"));
+        }
+        if !described.contains(case) {
+            problems.push(format!("{case} is not mentioned in docs/linking.md"));
+        }
+    }
     assert_none(&problems);
 }
