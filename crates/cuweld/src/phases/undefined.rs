@@ -9,20 +9,30 @@ use crate::diagnostics::{Message, Report};
 use crate::options::Options;
 
 /// Functions that the driver defines.
-const DRIVER_FUNCTIONS: [&str; 18] = [
+const DRIVER_FUNCTIONS: [&str; 28] = [
     "__assertfail",
     "__profile",
+    "cnpCtxSynchronize",
     "cnpDeviceGetAttribute",
+    "cnpEventCreate",
     "cnpEventDestroy",
     "cnpEventRecord",
+    "cnpFuncGetAttribute",
+    "cnpGetCacheConfig",
     "cnpGetDevice",
+    "cnpGetDeviceCount",
     "cnpGetLastError",
+    "cnpGetLimit",
     "cnpGetParameterBuffer",
     "cnpGetParameterBufferV2",
+    "cnpGetSharedMemConfig",
     "cnpLaunchDevice",
     "cnpLaunchDeviceV2",
+    "cnpSetLastError",
+    "cnpStreamCreate",
     "cnpStreamDestroy",
     "cnpStreamWaitEvent",
+    "cudaGraphKernelNodeSetParam",
     "cudaGraphLaunch",
     "free",
     "malloc",
