@@ -100,11 +100,9 @@ impl Facts<'_, '_> {
             Place::Section(section) => self.plan.placement(section),
             _ => None,
         };
-        Position {
-            section: place.map(|place| place.section),
-            value: place.map_or(0, |place| place.offset) + row.value,
-            common: false,
-        }
+        // The value of a shared variable is its alignment until shared memory is laid out.
+        let base = if is_shared_variable(symbol) { 0 } else { place.map_or(0, |place| place.offset) };
+        Position { section: place.map(|place| place.section), value: base + row.value, common: false }
     }
 
     /// Where a debugger is shown a shared variable.

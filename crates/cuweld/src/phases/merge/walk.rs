@@ -15,7 +15,7 @@ use cubin::elf::{
     SHT_SYMTAB_SHNDX,
 };
 use cubin::section::SectionType;
-use cubin::symbol::Binding;
+use cubin::symbol::{Binding, SymbolKind};
 use std::collections::HashMap;
 
 /// The facts that the walk reads.
@@ -322,8 +322,11 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             }
             Role::KernelShared => {
                 let kernel = section.target.and_then(|code| self.function_of(code));
-                let shared = kernel.and_then(|kernel| self.plan.functions[kernel].shared);
-                self.plan.placement[id] = shared.map(|section| Placement { section, offset: 0 });
+                let Some(shared) = kernel.and_then(|kernel| self.plan.functions[kernel].shared) else { return };
+                match self.facts.options.executable() {
+                    true => self.plan.placement[id] = Some(Placement { section: shared, offset: 0 }),
+                    false => self.append(shared, id),
+                }
             }
             Role::FunctionConstants(0) => self.parameters(id),
             Role::FunctionConstants(_) => constants::place(self, id),
@@ -421,7 +424,22 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             if later_without_addend && explicit_addends {
                 self.relocation_section(place.section, false);
             }
+            if !explicit_addends && self.facts.options.keeps_relocations() && self.gains_addends(file, id) {
+                self.relocation_section(place.section, true);
+            }
         }
+    }
+
+    /// Whether an entry refers to a section that is no longer at the start of its own, so that it needs room for an addend.
+    fn gains_addends(&self, file: FileId, relocations: InputSectionId) -> bool {
+        let symbols = self.facts.inputs.symbols();
+        self.facts.inputs.relocations(file, relocations).any(|entry| {
+            let symbol = entry.symbol.map(|symbol| &symbols[symbol]).filter(|symbol| symbol.kind == SymbolKind::SECTION);
+            match symbol.map(|symbol| symbol.place) {
+                Some(Place::Section(section)) => self.plan.placement[section].is_some_and(|place| place.offset > 0),
+                _ => false,
+            }
+        })
     }
 
     /// Whether any entry gets into the link; and whether one without an addend does, other than as the first. (The reference
