@@ -308,8 +308,7 @@ impl Facts<'_, '_> {
             _ => None,
         };
         // Code that no kernel reaches has no array of unknown size; a debugger is shown some place all the same.
-        let shown = shared.largest_dynamic().filter(|_| self.options.debug || self.options.preserve_relocations);
-        of_code.or(shown).unwrap_or(u64::MAX)
+        of_code.or(shared.shown_dynamic()).unwrap_or(u64::MAX)
     }
 
     /// A symbol's offset in its constant bank, the bank, and whether its section went elsewhere.

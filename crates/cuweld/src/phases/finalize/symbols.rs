@@ -114,6 +114,9 @@ impl Facts<'_, '_> {
             Some(kernel) => self.plan.function(kernel).shared,
             None => self.plan.module_shared(),
         };
-        Position { section, value: offset + self.options.reserved_shared(), common: false }
+        // The reserved part comes before the pool; without a pool, arrays of unknown size are counted from where it ends.
+        let counts_from_pool = address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool();
+        let base = if counts_from_pool { 0 } else { self.options.reserved_shared() };
+        Position { section, value: offset + base, common: false }
     }
 }
