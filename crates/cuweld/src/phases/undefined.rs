@@ -9,7 +9,7 @@ use crate::diagnostics::{Message, Report};
 use crate::options::Options;
 
 /// Functions that the driver defines.
-const DRIVER_FUNCTIONS: [&str; 28] = [
+const DRIVER_FUNCTIONS: [&str; 32] = [
     "__assertfail",
     "__profile",
     "cnpCtxSynchronize",
@@ -32,8 +32,12 @@ const DRIVER_FUNCTIONS: [&str; 28] = [
     "cnpStreamCreate",
     "cnpStreamDestroy",
     "cnpStreamWaitEvent",
+    "cudaGraphKernelNodeSetEnabled",
+    "cudaGraphKernelNodeSetGridDim",
     "cudaGraphKernelNodeSetParam",
+    "cudaGraphKernelNodeUpdatesApply",
     "cudaGraphLaunch",
+    "cudaGraphSetConditional",
     "free",
     "malloc",
     "vfprintf",
