@@ -13,7 +13,7 @@ use super::relocate::{Referent, Relocations};
 use super::resolve::{Resolution, is_shared_variable};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::options::Options;
-use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
+use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_NOTE};
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
 
@@ -61,11 +61,6 @@ impl Numbering {
             Referent::Section(section) => self.section_symbol[section],
         }
     }
-
-    /// Whether section numbers need more than the 16 bits that symbols have for them.
-    pub fn is_extended(&self) -> bool {
-        self.sections.len() + 1 >= SHN_LORESERVE as usize
-    }
 }
 
 /// The facts that numbering reads.
@@ -93,9 +88,6 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     let plan = facts.plan;
     let mut present: Vec<SectionId> = plan.sections().ids().filter(|&id| facts.is_present(id)).collect();
     present.sort_by_key(|&id| class(&plan.sections()[id]));
-    if present.len() + 1 < SHN_LORESERVE as usize {
-        present.retain(|&id| plan.sections()[id].content != Content::SymbolSectionNumbers);
-    }
     let mut section_number = IdVec::filled(0, plan.sections().len());
     for (index, &id) in present.iter().enumerate() {
         section_number[id] = index as u32 + 1;
@@ -159,6 +151,7 @@ impl Facts<'_, '_> {
         let target = || section.target.map(|target| self.relocations.of(target));
         match section.content {
             Content::Gone => false,
+            Content::SymbolSectionNumbers => self.plan.has_large_numbers(),
             Content::Pieces | Content::Text(_) | Content::GlobalZero => self.layout.size(id) > 0,
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
@@ -177,7 +170,6 @@ impl Facts<'_, '_> {
             Content::SectionNames
             | Content::SymbolNames
             | Content::Symbols
-            | Content::SymbolSectionNumbers
             | Content::ToolNotes
             | Content::CudaNote
             | Content::Compatibility
