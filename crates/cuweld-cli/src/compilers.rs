@@ -68,7 +68,8 @@ pub fn compile_options(arguments: &LinkArguments, target: &'static Target, repor
         max_registers: compile.max_registers,
         assembler: texts(&compile.ptxas_options),
         stack_protector: compile.device_stack_protector == Some(true),
-        split_compile: compile.split_compile,
+        // The extended kind differs in what the reference's own optimizer does in parallel, and not in the result.
+        split_compile: compile.split_compile.or(compile.split_compile_extended),
         fast_compile: compile.fast_compile.map(|level| level.name()),
         optimization: compile.link_time_optimization.then(|| LinkTimeOptimization {
             scope,

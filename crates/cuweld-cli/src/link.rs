@@ -5,6 +5,7 @@ use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
 use crate::output;
+use crate::side_files;
 use cubin::target::Target;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
 use cuweld::inputs::lower::{Compilers, Lowered, Object, lower, units_left_out};
@@ -22,12 +23,13 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
         silent: arguments.messages.disable_infos,
         as_errors: arguments.messages.warnings_as_errors,
     });
-    for warning in &arguments.warnings {
+    let renderer = messages.renderer(arguments);
+    for warning in messages.show_found_while_reading(&renderer, &arguments.warnings) {
         report.add(usage_diagnostic(warning));
     }
     let mut trace = Trace::default();
     let result = link(arguments, messages, &mut report, &mut trace);
-    messages.show(&messages.renderer(arguments), report.entries());
+    messages.show(&renderer, report.entries());
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ExitCode::from(failure.exit_status()),
@@ -35,8 +37,15 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
 }
 
 fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, trace: &mut Trace) -> Result<(), Failure> {
+    if let Some(path) = &arguments.files.time {
+        side_files::begin_table_of_times(path, report)?;
+    }
+    if arguments.link.uidx_file.is_some() {
+        return report.fatal(Message::UnifiedTables {});
+    }
     // A virtual architecture is accepted, but there is nothing that could be made for it.
     let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
+    let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let files = trace.phase("read", || inputs::read(arguments, report))?;
     let raw = files.raw_inputs();
     let unpacked = trace.phase("unpack", || unpack(&raw, &unpack_options(arguments, messages, target), report))?;
@@ -52,20 +61,20 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
         };
         lower(&unpacked, &compile_options(arguments, target, explains), &compilers, report)
     })?;
-    let (image, ids) = match lowered {
+    let (image, ids, graphviz) = match lowered {
         Lowered::Finished(image) => {
             let is_runtime = |unit: usize| unpacked.units.get(unit).is_some_and(|unit| unit.demand == Demand::Runtime);
             let mut ids: Vec<&str> = unpacked.registered(is_runtime).collect();
             // The reference linker adds a module that was optimized in front of those before it.
             ids.reverse();
-            (image, ids)
+            (image, ids, None)
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
-            let options = options(arguments, messages, target, &unpacked);
+            let options = Options { host_section, ..options(arguments, messages, target, &unpacked) };
             let linked = cuweld::link(&inputs, &options, report, trace)?;
             let left_out = units_left_out(&objects, &linked.left_out);
-            (linked.image, unpacked.registered(|unit| left_out.contains(&unit)).collect())
+            (linked.image, unpacked.registered(|unit| left_out.contains(&unit)).collect(), linked.graphviz)
         }
     };
     if let Some(path) = &arguments.files.register_link_binaries
@@ -75,6 +84,9 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     }
     if let Some(path) = &arguments.output {
         trace.phase("save", || write(path, &image, report))?;
+    }
+    if let (Some(path), Some(text)) = (&arguments.files.dot, graphviz) {
+        write(path, text.as_bytes(), report)?;
     }
     match &arguments.files.time_trace {
         Some(path) => write(path, trace.to_json().as_bytes(), report),
@@ -131,6 +143,9 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         _ => ToolNoteText::cuweld(note_options),
     };
     note.object = arguments.note.object.clone();
+    if let Some(name) = &arguments.messages.tool_name {
+        note.tool.clone_from(name);
+    }
     let kernels = if !roots.kernels_used.is_empty() || !roots.variables_used.is_empty() {
         KernelRoots::Matching(roots.kernels_used.iter().map(|name| format!("*{name}*")).collect())
     } else if roots.host_info == HostInfo::Ignore {
@@ -145,8 +160,11 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         debug: mode.debug,
         suppress_debug_info: mode.suppress_debug_info,
         preserve_relocations: mode.preserve_relocs,
+        keep: roots.undefined.clone(),
         kernels,
         omit_reserved_shared: mode.disable_smem_reservation,
+        reserve_null_pointer: mode.reserve_null_pointer,
+        newest_api: mode.api_version,
         allow_undefined_globals: mode.allow_undefined_globals,
         force_explicit_addends: mode.force_rela,
         refuse_newer_objects: messages.as_reference(arguments),
@@ -157,6 +175,7 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
             CallgraphNames::Demangled => NameStyle::Demangled,
             CallgraphNames::Mangled => NameStyle::Mangled,
         }),
+        graphviz: arguments.files.dot.is_some(),
         note,
         ..Options::new(target)
     }

@@ -3,11 +3,13 @@
 //! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
 mod compilers;
+mod host_script;
 mod inputs;
 mod link;
 mod messages;
 mod options;
 mod output;
+mod side_files;
 
 use messages::Messages;
 use options::{Generated, Invocation};
@@ -26,7 +28,7 @@ fn main() -> ExitCode {
             Generated::ManualPage => options::manual_page(),
             shell => options::completions(shell),
         }),
-        Ok(Invocation::HostLinkerScript(_)) => messages.not_yet("-gen-host-linker-script"),
+        Ok(Invocation::HostLinkerScript(script)) => host_script::run(&script, &messages),
         Ok(Invocation::Link(arguments)) => link::run(&arguments, &messages),
     }
 }

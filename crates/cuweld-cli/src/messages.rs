@@ -1,6 +1,6 @@
 //! Printing.
 
-use crate::options::{DiagnosticsStyle, LinkArguments, Severity, UsageError, UsageProblem};
+use crate::options::{DiagnosticsStyle, Found, HostLinkerScript, LinkArguments, Severity, UsageError, UsageProblem};
 use cuweld::diagnostics::{Code, Diagnostic, Entry, Message, Renderer, Style};
 use std::ffi::OsString;
 use std::io::Write;
@@ -72,9 +72,36 @@ impl Messages {
             tool: error.tool_name.clone().unwrap_or_else(|| "nvlink".into()),
             target: error.reported_arch.clone(),
         };
-        let entries: Vec<Entry> = error.problems.iter().map(|problem| Entry::Diagnostic(usage_diagnostic(problem))).collect();
+        let late = self.show_found_while_reading(&renderer, &error.problems);
+        let entries: Vec<Entry> = late.map(|problem| Entry::Diagnostic(usage_diagnostic(problem))).collect();
         self.show(&renderer, &entries);
         ExitCode::FAILURE
+    }
+
+    /// Says what was found while the command line was read, when no option was in force yet: under the program's own name, without
+    /// the target, and a warning as a warning. Returns the rest, which comes later in any case.
+    pub fn show_found_while_reading<'problems>(
+        &self,
+        renderer: &Renderer,
+        problems: &'problems [UsageProblem],
+    ) -> impl Iterator<Item = &'problems UsageProblem> + use<'problems> {
+        let own = Renderer { style: renderer.style, tool: "nvlink".into(), target: None };
+        let is_early = |problem: &&UsageProblem| problem.found == Found::WhileReading;
+        let early: Vec<Entry> =
+            problems.iter().filter(is_early).map(|problem| Entry::Diagnostic(usage_diagnostic(problem))).collect();
+        self.show(&own, &early);
+        problems.iter().filter(move |problem| !is_early(problem))
+    }
+
+    /// Says how a script for the host's linker could not be made.
+    pub fn script_error(&self, script: &HostLinkerScript, diagnostic: Diagnostic) -> ExitCode {
+        self.show(&self.script_renderer(script), &[Entry::Diagnostic(diagnostic)]);
+        ExitCode::FAILURE
+    }
+
+    /// The renderer for what is said about a script for the host's linker.
+    pub fn script_renderer(&self, script: &HostLinkerScript) -> Renderer {
+        Renderer { style: self.style(None), tool: script.tool_name.clone().unwrap_or_else(|| "nvlink".into()), target: None }
     }
 
     /// Says more about a message.
@@ -89,14 +116,6 @@ impl Messages {
                 ExitCode::FAILURE
             }
         }
-    }
-
-    /// Says that something is not there yet.
-    pub fn not_yet(&self, what: &str) -> ExitCode {
-        let message = Message::Usage { text: format!("{what} is not supported yet") };
-        let renderer = Renderer { style: self.style(None), tool: "nvlink".into(), target: None };
-        self.show(&renderer, &[Entry::Diagnostic(Diagnostic::new(message))]);
-        ExitCode::FAILURE
     }
 }
 

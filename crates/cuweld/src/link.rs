@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::phases::load::Input;
 use crate::phases::{
     attributes, callgraph, components, finalize, info, layout, listing, live, load, merge, number, propagate, references,
-    registers, relocate, resolve, undefined,
+    registers, relocate, resolve, undefined, versions,
 };
 use crate::trace::Trace;
 
@@ -16,12 +16,15 @@ pub struct Linked {
     pub image: Vec<u8>,
     /// Which inputs were only there in case they are needed, and were not; in ascending order.
     pub left_out: Vec<usize>,
+    /// Who calls whom in Graphviz's language, if it was asked for.
+    pub graphviz: Option<String>,
 }
 
 /// Links `inputs`.
 pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace: &mut Trace) -> Result<Linked, Failure> {
     // Read and check everything once, so that later phases can trust it.
     let inputs = &trace.phase("load", || load::load(inputs, options, report))?;
+    versions::check(inputs, options, report)?;
     // One meaning per name; the first mention of a name fixes its place in the output.
     let resolution = &trace.phase("resolve", || resolve::resolve(inputs, options, report))?;
     // Calls, direct and through pointers.
@@ -84,7 +87,10 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     trace.phase("write", || {
         let mut image = vec![0; linked.size() as usize];
         match linked.write(&mut image) {
-            Ok(()) => Ok(Linked { image, left_out: inputs.left_out().to_vec() }),
+            Ok(()) => {
+                let graphviz = options.graphviz.then(|| listing::graphviz(resolution, graph, live));
+                Ok(Linked { image, left_out: inputs.left_out().to_vec(), graphviz })
+            }
             Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
         }
     })

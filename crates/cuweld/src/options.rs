@@ -16,10 +16,18 @@ pub struct Options {
     pub suppress_debug_info: bool,
     /// Record the relocations that were applied (`-preserve-relocs`).
     pub preserve_relocations: bool,
+    /// Functions and variables that stay although nothing may refer to them, and that must be defined (`-u`).
+    pub keep: Vec<String>,
     /// Which kernels may be launched; the others, and what only they reach, are removed.
     pub kernels: KernelRoots,
     /// Leave the driver's reserved area out of the shared-memory sizes (`-disable-smem-reservation`).
     pub omit_reserved_shared: bool,
+    /// Place no shared variable at address zero (`-reserve-null-pointer`).
+    pub reserve_null_pointer: bool,
+    /// Refuse objects that ask for a newer version of the driver's interface than this, 130 for 13.0 (`-cuda-api-version`).
+    pub newest_api: Option<i32>,
+    /// Bytes to be copied into a section `.nv.host` (`-nv-host`).
+    pub host_section: Option<Vec<u8>>,
     /// Accept undefined variables (`-allow-undefined-globals`).
     pub allow_undefined_globals: bool,
     /// Write every relocation with an explicit addend (`-force-rela`).
@@ -34,6 +42,8 @@ pub struct Options {
     pub verbose: bool,
     /// Print the call graph.
     pub dump_call_graph: Option<NameStyle>,
+    /// Tell who calls whom in Graphviz's language, too (`-dot`).
+    pub graphviz: bool,
     /// Make the same mistakes as the reference linker where those change the program, for comparing files; never the default.
     ///
     /// It drops relocations of constants that name a weak function or variable whose copy in the same object was lost; it
@@ -127,8 +137,12 @@ impl Options {
             debug: false,
             suppress_debug_info: false,
             preserve_relocations: false,
+            keep: Vec::new(),
             kernels: KernelRoots::All,
             omit_reserved_shared: false,
+            reserve_null_pointer: false,
+            newest_api: None,
+            host_section: None,
             allow_undefined_globals: false,
             force_explicit_addends: false,
             refuse_newer_objects: false,
@@ -136,6 +150,7 @@ impl Options {
             extra_warnings: false,
             verbose: false,
             dump_call_graph: None,
+            graphviz: false,
             imitate_defects: false,
             note: ToolNoteText::cuweld(&format!("-arch {} ", target.name)),
         }

@@ -135,8 +135,6 @@ pub struct LinkMode {
     pub uidx_file: Option<PathBuf>,
     /// A file to be copied into a section `.nv.host` (`-nv-host`).
     pub nv_host: Option<PathBuf>,
-    /// The host's processor (`-cpu-arch`).
-    pub cpu_arch: Option<String>,
 }
 
 /// What is kept although nothing else that is kept refers to it.
@@ -241,8 +239,6 @@ impl FastCompile {
 pub struct Messages {
     /// Resources (`-v`).
     pub verbose: bool,
-    /// No warnings (`-w`). The reference ignores this option.
-    pub disable_warnings: bool,
     /// No remarks (`-disable-infos`). In the reference this option suppresses warnings, and no remarks.
     pub disable_infos: bool,
     /// Warnings are errors (`-Werror`).

@@ -115,7 +115,6 @@ fn link_mode(typed: &Typed) -> LinkMode {
         api_version: check::api_version(typed).unwrap_or_default(),
         uidx_file: path(typed, Id::UidxFile),
         nv_host: path(typed, Id::NvHost),
-        cpu_arch: text(typed, Id::CpuArch),
     }
 }
 
@@ -162,7 +161,6 @@ fn compile(typed: &Typed) -> Compile {
 fn messages(typed: &Typed) -> Messages {
     Messages {
         verbose: typed.has(Id::Verbose),
-        disable_warnings: typed.has(Id::DisableWarnings),
         disable_infos: typed.has(Id::DisableInfos),
         warnings_as_errors: typed.has(Id::WarningAsError),
         extra_warnings: typed.has(Id::ExtraWarnings),

@@ -32,9 +32,7 @@ pub use arguments::*;
 pub use completions::completions;
 pub use help::{help, version};
 pub use manual::manual_page;
-pub use note::{note_object, note_options};
-pub use problem::{Found, Problem, Severity, UsageProblem};
-pub use typed::Typed;
+pub use problem::{Found, Severity, UsageProblem};
 
 use std::ffi::OsString;
 use std::io;

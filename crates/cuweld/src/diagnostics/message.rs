@@ -85,6 +85,12 @@ messages! {
          the target need neither.";
     2004 Fatal CompilerUnusable { problem: String } "{problem}"
         "A compiler of the CUDA toolkit is there, but could not be run or loaded.";
+    2005 Fatal CannotReadFile { file: String } "Could not read file '{file}'"
+        "There is nothing in the file.";
+    2006 Fatal CannotOpenFile { file: String } "Cannot open file '{file}'"
+        "The table of times could not be written.";
+    2007 Fatal NoHostLinkerScript { cause: String } "Host linker script creation failed."
+        "The host's linker `ld` gave no script of its own, or does not accept the script that was made.";
     3001 Fatal BadObject { file: String, problem: String } "Input file '{file}' is damaged: {problem}"
         "The file claims to be a device object, but its contents contradict each other: a size that reaches past the \
          end, an index that names nothing. It was cut short or overwritten; build it again.";
@@ -135,6 +141,12 @@ messages! {
     3022 Warning NewerObject { file: String, found: u32, known: u32 } "Input file '{file}' was made by a newer toolkit ({found}) than is known here ({known})"
         "The object has the format that is known, so it was linked. Should its compiler rely on something new, the result may be wrong: \
          check whether there is a newer version of the linker. Called as nvlink, the linker refuses such objects.";
+    3023 Error NewerApi { file: String, found: u32, newest: i32 } "Object '{file}' has cuda-api-version of {found} which is greater than version on link line ({newest})"
+        "A function of the object was compiled for a newer version of the driver's interface than '-cuda-api-version' allows.";
+    3024 Fatal NoUnifiedIndex {} "Unified symbols found but index file not specified."
+        "An object has unified functions or variables, whose places in tables an index file gives (`-uidx`).";
+    3025 Fatal UnifiedTables {} "unified tables are not supported yet"
+        "Unified functions and variables have places in tables, which this linker can not make yet.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"

@@ -1,6 +1,7 @@
-//! Listings: what `-v` and `-dump-callgraph` print.
+//! Listings: what `-v`, `-dump-callgraph` and `-dot` tell.
 
 use super::attributes::Attributes;
+use super::callgraph::CallGraph;
 use super::layout::{Layout, TEXTURE_KINDS};
 use super::live::LiveSet;
 use super::merge::{Content, Plan};
@@ -16,6 +17,18 @@ pub fn warn_of_functions_never_called(resolution: &Resolution<'_>, live: &LiveSe
     for &function in live.never_called() {
         report.say(Message::NeverCalled { name: resolution.name(function).into() });
     }
+}
+
+/// Who may call whom, in Graphviz's language.
+pub fn graphviz(resolution: &Resolution<'_>, graph: &CallGraph<'_>, live: &LiveSet) -> String {
+    let mut text = String::from("digraph callgraph {\n");
+    for caller in live.functions() {
+        for callee in graph.callees(caller).filter(|&callee| live.contains(callee)) {
+            _ = writeln!(text, "{} -> {};", resolution.name(caller), resolution.name(callee));
+        }
+    }
+    text.push_str("}\n");
+    text
 }
 
 /// The facts that the listing of resources reads.

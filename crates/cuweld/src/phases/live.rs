@@ -1,6 +1,6 @@
 //! Live: which functions stay.
 //!
-//! The search starts at the kernels and follows calls, direct and through pointers. A function whose address is taken is
+//! The search starts at the kernels, and at functions that were asked for by name, and follows calls, direct and through pointers. A function whose address is taken is
 //! kept even if the search does not reach it, because data may hold its address; but what only such functions call is not
 //! kept, except undefined names, which the driver defines. Variables are never removed.
 
@@ -50,9 +50,9 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
     if options.removes_dead_code() {
         // What is launched from the device is in a record of addresses that are taken, and host code does not tell of it.
         let by_device = |id: FunctionId| matches!(options.kernels, KernelRoots::LaunchedByHost(_)) && graph.taken(id).is_some();
-        let roots = functions
-            .ids()
-            .filter(|&id| is_kernel(id) && (may_be_launched(resolution.name(id), &options.kernels) || by_device(id)));
+        let is_root = |id: FunctionId| is_kernel(id) && (may_be_launched(resolution.name(id), &options.kernels) || by_device(id));
+        let is_kept = |id: FunctionId| options.keep.iter().any(|name| name == resolution.name(id));
+        let roots = functions.ids().filter(|&id| is_root(id) || is_kept(id));
         for function in reachable(graph, roots) {
             live[function] = true;
         }

@@ -18,3 +18,4 @@ pub mod registers;
 pub mod relocate;
 pub mod resolve;
 pub mod undefined;
+pub mod versions;

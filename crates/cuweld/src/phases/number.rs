@@ -173,6 +173,7 @@ impl Facts<'_, '_> {
             | Content::ToolNotes
             | Content::CudaNote
             | Content::Compatibility
+            | Content::Host
             | Content::CallGraph
             | Content::RelocationActions => true,
         }
@@ -200,6 +201,7 @@ impl Facts<'_, '_> {
             | Content::GlobalZero
             | Content::ToolNotes
             | Content::CudaNote
+            | Content::Host
             | Content::CallGraph
             | Content::Prototypes
             | Content::RelocationActions => true,

@@ -47,6 +47,9 @@ const DRIVER_FUNCTIONS: [&str; 32] = [
 /// Every function whose name starts like this is the driver's too.
 const DRIVER_PREFIX: &str = "__cuda_syscall";
 
+/// What refers to the names that `-u` gives.
+const COMMAND_LINE: &str = "the command line";
+
 /// Whether the driver defines a function of this name.
 pub fn is_driver_function(name: &str) -> bool {
     name.starts_with(DRIVER_PREFIX) || DRIVER_FUNCTIONS.binary_search(&name).is_ok()
@@ -56,6 +59,11 @@ pub fn is_driver_function(name: &str) -> bool {
 pub fn check(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet, options: &Options, report: &mut Report) {
     if !options.executable() {
         return;
+    }
+    for name in &options.keep {
+        if !resolution.symbols().iter().any(|symbol| symbol.name == name) {
+            report.say(Message::UndefinedReference { name: name.clone(), file: COMMAND_LINE.into() });
+        }
     }
     for symbol in resolution.symbols().iter() {
         let is_missing = match symbol.function {

@@ -48,9 +48,9 @@ pub(super) const ROWS: &[Row] = &[
         Always, PreserveRelocs, "preserve-relocs", "preserve-relocs", Nothing,
         "Keep a record of the relocations that were applied, and keep all code.",
     ),
-    row(Always, DisableWarnings, "disable-warnings", "w", Nothing, "Print no warnings."),
+    row(Always, DisableWarnings, "disable-warnings", "w", Nothing, "Taken and ignored; -disable-infos silences warnings."),
     row(Always, WarningAsError, "warning-as-error", "Werror", Nothing, "Treat warnings as errors."),
-    row(Always, DisableInfos, "disable-infos", "disable-infos", Nothing, "Print no remarks."),
+    row(Always, DisableInfos, "disable-infos", "disable-infos", Nothing, "Print no warnings."),
     row(
         Always, KeepSystemLibraries, "keep-system-libraries", "keep-system-libraries", Nothing,
         "Link the device runtime library even if nothing refers to it.",
@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Always, CpuArch, "cpu-arch", "cpu-arch",
         Keyword { name: "cpu", allowed: &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"] },
-        "The processor that the host's side of the program runs on.",
+        "Taken and ignored.",
     ),
     row(Always, ReportArch, "report-arch", "report-arch", Nothing, "Name the target in every message."),
     row(Always, EmitPtx, "emit-ptx", "emit-ptx", Nothing, "With -dlto: write PTX instead of linked code."),

@@ -94,6 +94,7 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Linked<'facts, 'd
                 Content::ToolNotes => Some(notes::tools(&facts)),
                 Content::CudaNote => Some(notes::cuda(&facts)),
                 Content::Compatibility => Some(notes::compatibility(&facts)),
+                Content::Host => facts.options.host_section.clone(),
                 Content::RelocationActions => Some(notes::RELOCATION_ACTIONS.to_vec()),
                 Content::CallGraph => Some(facts.call_graph(&names)),
                 Content::Prototypes => Some(facts.prototypes(&names)),

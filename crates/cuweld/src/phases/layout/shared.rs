@@ -150,8 +150,9 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         }
     }
 
-    // The pool.
-    let mut pool_end = 0;
+    // The pool. Alignment takes what is reserved for the null pointer to the first address that is not zero.
+    let null_pointer = u64::from(facts.options.reserve_null_pointer);
+    let mut pool_end = null_pointer;
     let mut pool_align = 1;
     let mut pool_end_for: HashMap<FunctionId, u64> = HashMap::new();
     for group in &groups {
@@ -176,9 +177,10 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     let mut end: HashMap<FunctionId, u64> = HashMap::new();
     let mut align: HashMap<FunctionId, u64> = HashMap::new();
     for &kernel in facts.live.kernels() {
-        let mut cursor = pool_end_for.get(&kernel).copied().unwrap_or(0);
-        let mut widest = if groups.is_empty() { 1 } else { pool_align };
         let variables = own.remove(&kernel).unwrap_or_default();
+        let start = if variables.is_empty() { 0 } else { null_pointer };
+        let mut cursor = pool_end_for.get(&kernel).copied().unwrap_or(start);
+        let mut widest = if groups.is_empty() { 1 } else { pool_align };
         let widest_first =
             |a: &SharedVariable, b: &SharedVariable| (std::cmp::Reverse(a.align), a.size) < (std::cmp::Reverse(b.align), b.size);
         for variable in dealt_merge_sort(&variables, Tie::First, &widest_first) {
@@ -192,7 +194,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     }
 
     // Arrays of unknown size.
-    layout.dynamic = agree_on_dynamic_starts(&users, &mut end);
+    layout.dynamic = agree_on_dynamic_starts(&users, null_pointer, &mut end);
     layout.largest_dynamic = layout.dynamic.values().max().copied();
     let with_dynamic: HashSet<FunctionId> = users.dynamic.values().flatten().copied().collect();
     let is_debugged = facts.options.debug && facts.options.shows_shared_variables();
@@ -287,8 +289,8 @@ impl Users {
 
 /// Finds where arrays of unknown size start, and enlarges the kernels concerned up to there.
 ///
-/// All kernels that are connected through functions they share have to agree, so each connected set takes its largest start.
-fn agree_on_dynamic_starts(users: &Users, end: &mut HashMap<FunctionId, u64>) -> HashMap<FunctionId, u64> {
+/// No array starts before `first`. All kernels that are connected through functions they share have to agree, so each connected set takes its largest start.
+fn agree_on_dynamic_starts(users: &Users, first: u64, end: &mut HashMap<FunctionId, u64>) -> HashMap<FunctionId, u64> {
     let mut leader: HashMap<FunctionId, FunctionId> = HashMap::new();
     fn find(leader: &mut HashMap<FunctionId, FunctionId>, kernel: FunctionId) -> FunctionId {
         let mut root = kernel;
@@ -307,7 +309,7 @@ fn agree_on_dynamic_starts(users: &Users, end: &mut HashMap<FunctionId, u64>) ->
     let mut start: HashMap<FunctionId, u64> = HashMap::new();
     let concerned: HashSet<FunctionId> = users.dynamic.values().flatten().copied().collect();
     for &kernel in &concerned {
-        let needed = end.get(&kernel).copied().unwrap_or(0).next_multiple_of(DYNAMIC_ALIGN);
+        let needed = end.get(&kernel).copied().unwrap_or(0).max(first).next_multiple_of(DYNAMIC_ALIGN);
         let agreed = start.entry(find(&mut leader, kernel)).or_default();
         *agreed = (*agreed).max(needed);
     }

@@ -18,12 +18,13 @@ pub enum Demand {
 }
 
 /// The inputs that are not needed, in ascending order.
-pub(super) fn left_out(inputs: &[Input<'_>], parsed: &[Option<Parsed<'_>>]) -> Vec<usize> {
+pub(super) fn left_out(inputs: &[Input<'_>], parsed: &[Option<Parsed<'_>>], keep: &[String]) -> Vec<usize> {
     let mut open: Vec<usize> = (0..inputs.len()).filter(|&index| inputs[index].demand != Demand::Always).collect();
     if open.is_empty() {
         return open;
     }
     let mut names = Names::default();
+    names.mentioned.extend(keep.iter().map(String::as_str));
     for (object, _) in parsed.iter().zip(inputs).filter(|(_, input)| input.demand == Demand::Always) {
         names.add(object.as_ref());
     }

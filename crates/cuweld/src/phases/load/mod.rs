@@ -268,7 +268,7 @@ pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Repo
             Err(message) => return report.fatal(*message),
         }
     }
-    let left_out = demand::left_out(inputs, &parsed);
+    let left_out = demand::left_out(inputs, &parsed, &options.keep);
     let mut all = Inputs { files: IdVec::new(), sections: IdVec::new(), symbols: IdVec::new(), left_out };
     for (index, object) in parsed.into_iter().enumerate() {
         if let Some(object) = object

@@ -55,6 +55,14 @@ fn newer_toolkit(file: &File<'_>) -> Option<u32> {
     file.toolkit().filter(|&found| found > KNOWN_TOOLKIT)
 }
 
+/// Sections of objects with unified functions or variables.
+const UNIFIED: [SectionType; 4] = [
+    SectionType::UNIFIED_FUNCTIONS,
+    SectionType::UNIFIED_FUNCTION_ENTRIES,
+    SectionType::UNIFIED_DATA,
+    SectionType::UNIFIED_DATA_ENTRIES,
+];
+
 /// Whether an object may take part in a link for the target at all.
 fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Message> {
     let target = options.target;
@@ -67,6 +75,9 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), M
     }
     if toolkit.is_some_and(|found| found < target.oldest_toolkit) {
         return Err(Message::OlderThanSupported { file: name.into() });
+    }
+    if file.sections().iter().any(|section| UNIFIED.contains(&section.kind())) {
+        return Err(if options.executable() { Message::NoUnifiedIndex {} } else { Message::UnifiedTables {} });
     }
     Ok(())
 }

@@ -182,6 +182,8 @@ pub enum Content {
     FunctionInfo(FunctionId),
     /// What decides on which GPUs the code runs.
     Compatibility,
+    /// What the caller gave for the host (`-nv-host`).
+    Host,
     /// Relocations that are left for the driver.
     Relocations { explicit_addends: bool },
     /// Relocations that were applied.

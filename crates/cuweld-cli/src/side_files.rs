@@ -1,0 +1,42 @@
+//! Files that a link reads or writes beside its inputs and its result.
+
+use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The first line of a table of times.
+const TABLE_OF_TIMES: &str =
+    "source file name , phase name , phase input files , phase output file , arch , tool, metric , unit\n";
+
+/// Begins the table that `-time` asks for, unless the file has contents already: then an earlier program began it.
+///
+/// Rows are for what a compiler driver runs; a link adds none.
+pub fn begin_table_of_times(path: &Path, report: &mut Report) -> Result<(), Failure> {
+    let result = if path == Path::new("-") { io::stdout().write_all(TABLE_OF_TIMES.as_bytes()) } else { begin(path) };
+    result.map_err(|error| {
+        let file = path.to_string_lossy().into_owned();
+        report.add(Diagnostic::new(Message::CannotOpenFile { file }).also(error.to_string()));
+        Failure::Fatal
+    })
+}
+
+fn begin(path: &Path) -> io::Result<()> {
+    let mut file = File::options().append(true).create(true).open(path)?;
+    if file.metadata()?.len() == 0 { file.write_all(TABLE_OF_TIMES.as_bytes()) } else { Ok(()) }
+}
+
+/// Reads what `-nv-host` names.
+pub fn read_host_section(path: Option<&Path>, report: &mut Report) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(path) = path else { return Ok(None) };
+    let file = path.to_string_lossy().into_owned();
+    match std::fs::read(path) {
+        Ok(bytes) if bytes.is_empty() => report.fatal(Message::CannotReadFile { file }),
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) => {
+            let cause = error.to_string();
+            report.add(Diagnostic::new(Message::CannotOpenInput { file, cause: cause.clone() }).also(cause));
+            Err(Failure::Fatal)
+        }
+    }
+}
