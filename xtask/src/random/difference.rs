@@ -22,7 +22,15 @@ impl fmt::Display for Difference {
 pub fn between(reference: &Outcome, candidate: &Outcome) -> Option<Difference> {
     if reference.status != candidate.status {
         let show = |status: Option<i32>| status.map_or("none".into(), |status| status.to_string());
-        return Some(Difference(format!("status {} instead of {}", show(candidate.status), show(reference.status))));
+        // The message of the one that failed keeps different failures apart.
+        let failed = if reference.status == Some(0) { candidate } else { reference };
+        let reason = failed.messages.lines().find(|line| line.contains("fatal") || line.contains("error"));
+        return Some(Difference(format!(
+            "status {} instead of {}: {}",
+            show(candidate.status),
+            show(reference.status),
+            message_kind(reason.unwrap_or("no message"))
+        )));
     }
     match (&reference.output, &candidate.output) {
         (Some(expected), Some(found)) if expected != found => {
@@ -164,7 +172,7 @@ mod tests {
     #[test]
     fn status_counts_first() {
         let difference = between(&outcome(255, "x"), &outcome(0, "")).expect("differs");
-        assert_eq!(difference.to_string(), "status 0 instead of 255");
+        assert_eq!(difference.to_string(), "status 0 instead of 255: no message");
     }
 
     #[test]
