@@ -157,8 +157,9 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,
         dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
-            CallgraphNames::Demangled => NameStyle::Demangled,
-            CallgraphNames::Mangled => NameStyle::Mangled,
+            // The reference linker demangles in either case.
+            CallgraphNames::Mangled if !messages.as_reference(arguments) => NameStyle::Mangled,
+            _ => NameStyle::Demangled,
         }),
         note,
         ..Options::new(target)
