@@ -60,12 +60,9 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
             ids.reverse();
             (image, ids)
         }
-        Lowered::Objects { objects, after_whole_program } => {
+        Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
-            let mut options = options(arguments, messages, target, &unpacked);
-            if after_whole_program && let KernelRoots::LaunchedByHost(names) = options.kernels {
-                options.kernels = KernelRoots::Matching(names);
-            }
+            let options = options(arguments, messages, target, &unpacked);
             let linked = cuweld::link(&inputs, &options, report, trace)?;
             let left_out = units_left_out(&objects, &linked.left_out);
             (linked.image, unpacked.registered(|unit| left_out.contains(&unit)).collect())

@@ -162,7 +162,10 @@ impl Facts<'_, '_> {
             Content::Pieces | Content::Text(_) | Content::GlobalZero => self.layout.size(id) > 0,
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
-            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_present(id),
+            Content::KernelShared(_) | Content::ModuleShared => match self.options.executable() {
+                true => self.layout.shared().is_present(id),
+                false => self.layout.size(id) > 0,
+            },
             Content::ModuleInfo => self.info.module_size() > 0,
             Content::FunctionInfo(function) => self.info.function_size(function) > 0,
             Content::Relocations { explicit_addends } => {

@@ -100,11 +100,9 @@ impl Facts<'_, '_> {
             Place::Section(section) => self.plan.placement(section),
             _ => None,
         };
-        Position {
-            section: place.map(|place| place.section),
-            value: place.map_or(0, |place| place.offset) + row.value,
-            common: false,
-        }
+        // The value of a shared variable is its alignment until shared memory is laid out.
+        let base = if is_shared_variable(symbol) { 0 } else { place.map_or(0, |place| place.offset) };
+        Position { section: place.map(|place| place.section), value: base + row.value, common: false }
     }
 
     /// Where a debugger is shown a shared variable.
@@ -116,6 +114,9 @@ impl Facts<'_, '_> {
             Some(kernel) => self.plan.function(kernel).shared,
             None => self.plan.module_shared(),
         };
-        Position { section, value: offset + self.options.reserved_shared(), common: false }
+        // The reserved part comes before the pool; without a pool, arrays of unknown size are counted from where it ends.
+        let counts_from_pool = address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool();
+        let base = if counts_from_pool { 0 } else { self.options.reserved_shared() };
+        Position { section, value: offset + base, common: false }
     }
 }

@@ -207,6 +207,13 @@ impl Pieces {
         if self.first.is_none() { self.first = Some(piece) } else { self.others.push(piece) }
     }
 
+    /// Takes the last piece away.
+    pub fn pop(&mut self) {
+        if self.others.pop().is_none() {
+            self.first = None;
+        }
+    }
+
     /// The pieces, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Piece> + '_ {
         self.first.iter().chain(&self.others).copied()
