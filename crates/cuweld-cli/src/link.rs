@@ -151,6 +151,7 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         force_explicit_addends: mode.force_rela,
         refuse_newer_objects: messages.as_reference(arguments),
         suppress_stack_size_warning: arguments.messages.suppress_stack_size_warning,
+        stack_warning_per_call: messages.as_reference(arguments),
         extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,
         dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {

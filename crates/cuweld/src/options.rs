@@ -28,6 +28,8 @@ pub struct Options {
     pub refuse_newer_objects: bool,
     /// Do not warn about kernels whose stack size can not be known.
     pub suppress_stack_size_warning: bool,
+    /// Warn about those once per call that leads to a recursion, as the reference linker does, instead of once for all.
+    pub stack_warning_per_call: bool,
     /// Warn about functions whose address is taken but that nothing calls (`-extrawarn`).
     pub extra_warnings: bool,
     /// Print the resources that the module and each kernel use (`-v`).
@@ -133,6 +135,7 @@ impl Options {
             force_explicit_addends: false,
             refuse_newer_objects: false,
             suppress_stack_size_warning: false,
+            stack_warning_per_call: false,
             extra_warnings: false,
             verbose: false,
             dump_call_graph: None,

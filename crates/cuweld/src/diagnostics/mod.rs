@@ -38,6 +38,8 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// What it is.
     pub message: Message,
+    /// The message in cuweld's own words, where those say more than the reference linker's.
+    pub headline: Option<String>,
     /// Further places that belong to it: who refers to the name, where the other definition stands.
     pub also: Vec<String>,
     /// What would help.
@@ -47,7 +49,13 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A diagnostic with the message's usual severity.
     pub fn new(message: Message) -> Self {
-        Diagnostic { severity: message.severity(), message, also: Vec::new(), hint: None }
+        Diagnostic { severity: message.severity(), message, headline: None, also: Vec::new(), hint: None }
+    }
+
+    /// Says it in other words than the reference linker's.
+    pub fn headline(mut self, text: impl Into<String>) -> Self {
+        self.headline = Some(text.into());
+        self
     }
 
     /// Adds a related place.
@@ -60,6 +68,12 @@ impl Diagnostic {
     pub fn hint(mut self, text: impl Into<String>) -> Self {
         self.hint = Some(text.into());
         self
+    }
+}
+
+impl From<Message> for Diagnostic {
+    fn from(message: Message) -> Self {
+        Diagnostic::new(message)
     }
 }
 
@@ -140,8 +154,8 @@ impl Report {
     }
 
     /// Records a message that ends the link.
-    pub fn fatal<T>(&mut self, message: Message) -> Result<T, Failure> {
-        self.add(Diagnostic { severity: Severity::Fatal, ..Diagnostic::new(message) });
+    pub fn fatal<T>(&mut self, diagnostic: impl Into<Diagnostic>) -> Result<T, Failure> {
+        self.add(Diagnostic { severity: Severity::Fatal, ..diagnostic.into() });
         Err(Failure::Fatal)
     }
 

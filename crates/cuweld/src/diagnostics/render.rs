@@ -48,11 +48,12 @@ impl Renderer {
 
     fn rich(&self, diagnostic: &Diagnostic) -> String {
         let code = diagnostic.message.code();
+        let words = words(diagnostic);
         let mut text = match diagnostic.severity {
-            Severity::Info => format!("cuweld: {}{}\n", diagnostic.message, self.suffix()),
-            Severity::Warning => format!("cuweld: warning[{code}]: {}{}\n", diagnostic.message, self.suffix()),
+            Severity::Info => format!("cuweld: {words}{}\n", self.suffix()),
+            Severity::Warning => format!("cuweld: warning[{code}]: {words}{}\n", self.suffix()),
             Severity::Error | Severity::Fatal => {
-                format!("cuweld: error[{code}]: {}{}\n", diagnostic.message, self.suffix())
+                format!("cuweld: error[{code}]: {words}{}\n", self.suffix())
             }
         };
         for place in &diagnostic.also {
@@ -71,12 +72,17 @@ impl Renderer {
             "{{\"severity\":\"{}\",\"code\":\"{}\",\"message\":{},\"also\":[{}],\"hint\":{},\"target\":{}}}\n",
             diagnostic.severity.name(),
             diagnostic.message.code(),
-            quoted(&diagnostic.message.to_string()),
+            quoted(&words(diagnostic)),
             list.join(","),
             optional(diagnostic.hint.as_ref()),
             optional(self.target.as_ref())
         )
     }
+}
+
+/// What is said to people and programs.
+fn words(diagnostic: &Diagnostic) -> String {
+    diagnostic.headline.clone().unwrap_or_else(|| diagnostic.message.to_string())
 }
 
 /// A text as a JSON string.
