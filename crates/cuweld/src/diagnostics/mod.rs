@@ -120,12 +120,26 @@ pub struct Report {
     policy: WarningPolicy,
     entries: Vec<Entry>,
     errors: usize,
+    /// How many errors are shown.
+    most_errors: Option<usize>,
 }
 
 impl Report {
     /// An empty log.
     pub fn new(policy: WarningPolicy) -> Self {
         Report { policy, ..Report::default() }
+    }
+
+    /// Shows no more than this many errors; the others are only counted. What ends a link is always shown.
+    pub fn limit_errors(mut self, most: Option<usize>) -> Self {
+        self.most_errors = most;
+        self
+    }
+
+    /// How many errors were not shown.
+    pub fn errors_not_shown(&self) -> usize {
+        let shown = self.diagnostics().filter(|diagnostic| diagnostic.severity >= Severity::Error).count();
+        self.errors - shown
     }
 
     /// Records a message.
@@ -144,6 +158,10 @@ impl Report {
         }
         if diagnostic.severity >= Severity::Error {
             self.errors += 1;
+            let is_over = self.most_errors.is_some_and(|most| self.errors > most);
+            if is_over && diagnostic.severity == Severity::Error {
+                return;
+            }
         }
         self.entries.push(Entry::Diagnostic(diagnostic));
     }
@@ -180,5 +198,21 @@ impl Report {
             Entry::Diagnostic(diagnostic) => Some(diagnostic),
             Entry::Listing(_) => None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_over_the_limit_are_counted() {
+        let mut report = Report::default().limit_errors(Some(2));
+        for name in ["a", "b", "c", "d"] {
+            report.say(Message::NotAKernelEverywhere { name: name.into() });
+        }
+        assert!(report.fatal::<()>(Message::MergeFailed {}).is_err());
+        assert_eq!((report.diagnostics().count(), report.errors_not_shown()), (3, 2));
+        assert!(report.checkpoint().is_err());
     }
 }

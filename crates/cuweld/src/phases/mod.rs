@@ -19,3 +19,4 @@ pub mod registers;
 pub mod relocate;
 pub mod resolve;
 pub mod undefined;
+pub mod why_live;

@@ -3,6 +3,7 @@
 //! Some functions are defined by the driver when it loads the program. The reference linker has a fixed list of them.
 
 use super::explain;
+use super::explain::referrers::Referrers;
 use super::live::LiveSet;
 use super::load::Inputs;
 use super::resolve::{Resolution, Symbol, is_shared_variable, is_texture};
@@ -68,7 +69,7 @@ pub fn check(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet, o
             missing.push(id);
         }
     }
-    for diagnostic in explain::undefined::describe(&explain::undefined::Facts { inputs, resolution, live }, &missing) {
+    for diagnostic in explain::undefined::describe(&Referrers { inputs, resolution, live }, &missing) {
         report.add(diagnostic);
     }
 }

@@ -52,6 +52,12 @@ impl<'inputs, 'data> Side<'inputs, 'data> {
         format!("{} {verb} {what}{size}", self.file_name())
     }
 
+    /// Whether both are the same kind of thing, so that it makes sense to compare what they hold.
+    fn is_like(&self, other: &Self) -> bool {
+        const KIND: u8 = 0xe0 | OTHER_KERNEL;
+        self.symbol.kind == other.symbol.kind && (self.symbol.other ^ other.symbol.other) & KIND == 0
+    }
+
     /// The bytes it is defined by.
     fn contents(&self) -> Option<&'data [u8]> {
         let Place::Section(section) = self.symbol.place else { return None };
@@ -80,7 +86,9 @@ pub fn add_sides(diagnostic: Diagnostic, sides: &[Option<Side<'_, '_>>]) -> Diag
 pub fn add_definitions(diagnostic: Diagnostic, sides: &[Option<Side<'_, '_>>; 2]) -> Diagnostic {
     let diagnostic = add_sides(diagnostic, sides);
     let same = match sides {
-        [Some(first), Some(second)] => first.contents().zip(second.contents()).map(|(first, second)| first == second),
+        [Some(first), Some(second)] if first.is_like(second) => {
+            first.contents().zip(second.contents()).map(|(first, second)| first == second)
+        }
         _ => None,
     };
     match same {
@@ -88,7 +96,7 @@ pub fn add_definitions(diagnostic: Diagnostic, sides: &[Option<Side<'_, '_>>; 2]
             .also("both have the same contents")
             .hint("a definition in a header has to be inline or static; the same object may also be given twice"),
         Some(false) => diagnostic.also("their contents differ").hint("rename one of them, or make it static"),
-        None => diagnostic.hint("make one of them static, or declare it extern in all objects but one"),
+        None => diagnostic.hint("rename one of them, make it static, or declare it extern in all objects but one"),
     }
 }
 

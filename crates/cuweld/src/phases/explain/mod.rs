@@ -6,14 +6,15 @@
 pub mod architecture;
 pub mod clash;
 pub mod memory;
-mod near;
+pub mod near;
 pub mod path;
 mod prototype;
+pub mod referrers;
 pub mod stack;
 pub mod undefined;
 
 /// The first few of many, and how many more there are.
-fn first_few(items: impl IntoIterator<Item = String>, most: usize) -> Vec<String> {
+pub fn first_few(items: impl IntoIterator<Item = String>, most: usize) -> Vec<String> {
     let mut items = items.into_iter();
     let mut shown: Vec<String> = items.by_ref().take(most).collect();
     match items.count() {

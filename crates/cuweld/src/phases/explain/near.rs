@@ -1,7 +1,7 @@
 //! Names that are nearly the same.
 
 /// A function's name without return type, parameters and template arguments, and without namespaces that have no name.
-pub(super) fn base(name: &str) -> String {
+pub fn base(name: &str) -> String {
     let mut depth = 0usize;
     let (mut start, mut end) = (0, name.len());
     for (index, byte) in name.bytes().enumerate() {
@@ -24,7 +24,7 @@ pub(super) fn base(name: &str) -> String {
 }
 
 /// How many letters have to be changed, added or removed to make one name of the other, if that is few for names this long.
-pub(super) fn distance(one: &str, other: &str) -> Option<usize> {
+pub fn distance(one: &str, other: &str) -> Option<usize> {
     /// Longer names are not compared: the work grows with the product of the lengths.
     const LONGEST: usize = 200;
     let (one, other) = (one.as_bytes(), other.as_bytes());

@@ -1,34 +1,22 @@
 //! Undefined references: who refers to the name, and what was perhaps meant.
 
+use super::referrers::Referrers;
 use super::{first_few, near};
 use crate::demangle::demangle;
 use crate::diagnostics::{Diagnostic, Message};
-use crate::id::{FileId, InputSectionId, SymbolId};
-use crate::phases::live::LiveSet;
-use crate::phases::load::{InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
-use crate::phases::resolve::{Fate, Resolution};
+use crate::id::SymbolId;
+use crate::phases::load::{Inputs, Place};
 use cubin::symbol::{Binding, SymbolKind};
-use std::collections::{HashMap, HashSet};
 
 /// How many references are shown.
 const MOST_REFERENCES: usize = 3;
 /// For how many names it is tried to find what was meant.
 const MOST_HINTS: usize = 20;
 
-/// The facts that are read.
-pub struct Facts<'facts, 'data> {
-    /// The inputs.
-    pub inputs: &'facts Inputs<'data>,
-    /// What names mean.
-    pub resolution: &'facts Resolution<'data>,
-    /// What stays.
-    pub live: &'facts LiveSet,
-}
-
 /// Makes one message for each missing name.
-pub fn describe(facts: &Facts<'_, '_>, missing: &[SymbolId]) -> Vec<Diagnostic> {
-    let mut references = facts.references(missing);
-    let definitions = if missing.is_empty() { Vec::new() } else { facts.definitions() };
+pub fn describe(facts: &Referrers<'_, '_>, missing: &[SymbolId]) -> Vec<Diagnostic> {
+    let mut references = facts.of(missing);
+    let definitions = if missing.is_empty() { Vec::new() } else { definitions(facts.inputs) };
     let mut diagnostics = Vec::with_capacity(missing.len());
     for (index, &id) in missing.iter().enumerate() {
         let symbol = &facts.resolution.symbols()[id];
@@ -60,76 +48,21 @@ struct Definition<'data> {
     local: bool,
 }
 
-impl<'data> Facts<'_, 'data> {
-    /// Who refers to each of some names, one line per function or variable.
-    fn references(&self, missing: &[SymbolId]) -> HashMap<SymbolId, Vec<String>> {
-        let missing: HashSet<SymbolId> = missing.iter().copied().collect();
-        let mut references: HashMap<SymbolId, Vec<String>> = HashMap::new();
-        for (file, object) in self.inputs.files().enumerate() {
-            for section in object.sections.iter() {
-                let row = &self.inputs.sections()[section];
-                let (Role::Relocations { .. }, Some(target)) = (row.role, row.target) else { continue };
-                for entry in self.inputs.relocations(file, section) {
-                    let Some(meaning) = entry.symbol.and_then(|symbol| self.resolution.meaning(symbol)) else { continue };
-                    if !missing.contains(&meaning) {
-                        continue;
-                    }
-                    if let Some(line) = self.referrer(file, target, entry.offset) {
-                        let lines = references.entry(meaning).or_default();
-                        if lines.last() != Some(&line) {
-                            lines.push(line);
-                        }
-                    }
-                }
+/// Everything that the inputs define.
+fn definitions<'data>(inputs: &Inputs<'data>) -> Vec<Definition<'data>> {
+    let mut definitions = Vec::new();
+    for object in inputs.files().iter() {
+        for symbol in object.symbols.iter().map(|id| &inputs.symbols()[id]) {
+            let is_nameable = symbol.kind != SymbolKind::SECTION && !symbol.name.is_empty() && !symbol.name.starts_with('.');
+            if symbol.place != Place::Undefined && is_nameable {
+                let shown = demangle(symbol.name).into_owned();
+                let local = symbol.binding == Binding::LOCAL;
+                let base = near::base(&shown);
+                definitions.push(Definition { name: symbol.name, shown, base, file: object.name, local });
             }
         }
-        references
     }
-
-    /// What stands at an offset of a section, in words.
-    fn referrer(&self, file: FileId, section: InputSectionId, offset: u64) -> Option<String> {
-        let row = &self.inputs.sections()[section];
-        let file_name = self.inputs.files()[file].name;
-        match row.role {
-            Role::Text => {
-                let owner = row.owner?;
-                let function = self.resolution.function(owner)?;
-                let counts = self.resolution.fate(owner) == Fate::Taken && self.live.contains(function);
-                let symbol = &self.inputs.symbols()[owner];
-                let kind = if symbol.other & OTHER_KERNEL != 0 { "kernel" } else { "function" };
-                counts.then(|| format!("referenced by {kind} {} in {file_name}", demangle(symbol.name)))
-            }
-            Role::GlobalData | Role::ModuleConstants(_) => {
-                let holds = |symbol: &&InputSymbol<'_>| {
-                    symbol.place == Place::Section(section)
-                        && symbol.kind != SymbolKind::SECTION
-                        && (symbol.value..symbol.value.saturating_add(symbol.size)).contains(&offset)
-                };
-                let symbols = self.inputs.files()[file].symbols.iter().map(|id| &self.inputs.symbols()[id]);
-                let variable = { symbols }.find(holds);
-                let name = variable.map_or_else(|| row.name.into(), |symbol| demangle(symbol.name));
-                Some(format!("referenced by variable {name} in {file_name}"))
-            }
-            _ => None,
-        }
-    }
-
-    /// Everything that the inputs define.
-    fn definitions(&self) -> Vec<Definition<'data>> {
-        let mut definitions = Vec::new();
-        for object in self.inputs.files().iter() {
-            for symbol in object.symbols.iter().map(|id| &self.inputs.symbols()[id]) {
-                let is_nameable = symbol.kind != SymbolKind::SECTION && !symbol.name.is_empty() && !symbol.name.starts_with('.');
-                if symbol.place != Place::Undefined && is_nameable {
-                    let shown = demangle(symbol.name).into_owned();
-                    let local = symbol.binding == Binding::LOCAL;
-                    let base = near::base(&shown);
-                    definitions.push(Definition { name: symbol.name, shown, base, file: object.name, local });
-                }
-            }
-        }
-        definitions
-    }
+    definitions
 }
 
 /// What was perhaps meant by a name that nobody defines.
