@@ -6,6 +6,7 @@ use crate::id::{FileId, SectionId, SymbolId};
 use crate::options::MapContents;
 use crate::phases::load::Place;
 use crate::phases::merge::Local;
+use crate::phases::resolve::Symbol;
 use cubin::symbol::{Binding, SymbolKind};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -79,7 +80,7 @@ impl Linked<'_, '_> {
         }
         text.push_str("\nCross references: who defines each name, and who else defines or mentions it\n");
         for (id, symbol) in resolution.symbols().enumerate() {
-            let Some(mut files) = mentions.remove(&id) else { continue };
+            let Some(mut files) = mentions.remove(&id).filter(|_| !is_drivers(symbol)) else { continue };
             let defining = symbol.definition.map(|definition| definition.file);
             files.sort_by_key(|&(file, defines)| (Some(file) != defining, !defines, file));
             _ = writeln!(text, "{}", demangle(symbol.name));
@@ -89,4 +90,9 @@ impl Linked<'_, '_> {
             }
         }
     }
+}
+
+/// Whether a name is one that every object mentions, for the driver.
+fn is_drivers(symbol: &Symbol<'_>) -> bool {
+    symbol.definition.is_none() && (symbol.name.starts_with("__U") || symbol.name.starts_with('.'))
 }
