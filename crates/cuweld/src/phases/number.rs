@@ -9,13 +9,13 @@ use super::info::Info;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::merge::{Content, Local, OutputSection, Plan};
-use super::relocate::{Referent, Relocations};
+use super::relocate::{Referent, Relocations, is_leftover};
 use super::resolve::{Resolution, is_shared_variable};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::options::Options;
-use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
+use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_NOTE};
 use cubin::section::SectionType;
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::symbol::SymbolKind;
 
 /// The sections and symbols of the file, and their numbers.
 #[derive(Debug)]
@@ -61,11 +61,6 @@ impl Numbering {
             Referent::Section(section) => self.section_symbol[section],
         }
     }
-
-    /// Whether section numbers need more than the 16 bits that symbols have for them.
-    pub fn is_extended(&self) -> bool {
-        self.sections.len() + 1 >= SHN_LORESERVE as usize
-    }
 }
 
 /// The facts that numbering reads.
@@ -93,9 +88,6 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     let plan = facts.plan;
     let mut present: Vec<SectionId> = plan.sections().ids().filter(|&id| facts.is_present(id)).collect();
     present.sort_by_key(|&id| class(&plan.sections()[id]));
-    if present.len() + 1 < SHN_LORESERVE as usize {
-        present.retain(|&id| plan.sections()[id].content != Content::SymbolSectionNumbers);
-    }
     let mut section_number = IdVec::filled(0, plan.sections().len());
     for (index, &id) in present.iter().enumerate() {
         section_number[id] = index as u32 + 1;
@@ -159,6 +151,7 @@ impl Facts<'_, '_> {
         let target = || section.target.map(|target| self.relocations.of(target));
         match section.content {
             Content::Gone => false,
+            Content::SymbolSectionNumbers => self.plan.has_large_numbers(),
             Content::Pieces | Content::Text(_) | Content::GlobalZero => self.layout.size(id) > 0,
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
@@ -177,7 +170,6 @@ impl Facts<'_, '_> {
             Content::SectionNames
             | Content::SymbolNames
             | Content::Symbols
-            | Content::SymbolSectionNumbers
             | Content::ToolNotes
             | Content::CudaNote
             | Content::Compatibility
@@ -194,12 +186,7 @@ impl Facts<'_, '_> {
     fn is_listed(&self, entry: Local, section_number: &IdVec<SectionId, u32>) -> bool {
         match entry {
             Local::Section(id) => section_number[id] != 0 && self.has_symbol(id),
-            Local::Symbol(id) => {
-                let symbol = &self.resolution.symbols()[id];
-                let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
-                let is_leftover = is_undefined && symbol.binding == Binding::LOCAL && symbol.function.is_none();
-                self.is_named(id) && !(self.options.executable() && is_leftover)
-            }
+            Local::Symbol(id) => self.is_named(id),
         }
     }
 
@@ -236,6 +223,9 @@ impl Facts<'_, '_> {
 /// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not.
 pub fn is_named(id: SymbolId, resolution: &Resolution<'_>, layout: &Layout, options: &Options) -> bool {
     let symbol = &resolution.symbols()[id];
+    if options.executable() && is_leftover(symbol) {
+        return false;
+    }
     if !options.executable() || !is_shared_variable(symbol) {
         return true;
     }

@@ -28,25 +28,30 @@ struct Position {
 }
 
 /// Writes the table.
+///
+/// With large section numbers, the second table has an entry for every symbol: the number of its section where the first table has
+/// no room for it; where it has, the reference linker writes the number that the section had when it was created, which means
+/// nothing to a reader.
 pub fn write(facts: &Facts<'_, '_>, names: &Names) -> SymbolTable {
     let entries = facts.numbering.entries();
     let mut table = vec![0; (entries.len() + 1) * SymbolRecord::SIZE];
-    let mut section_numbers = facts.numbering.is_extended().then(|| vec![0; (entries.len() + 1) * 4]);
+    let mut section_numbers = facts.plan.has_large_numbers().then(|| vec![0; (entries.len() + 1) * 4]);
     SymbolRecord { value: facts.plan.null_symbol_value(), ..SymbolRecord::default() }.write(&mut table);
     for (index, &entry) in entries.iter().enumerate() {
         let (mut record, section) = match entry {
             Local::Section(id) => {
-                let record =
-                    SymbolRecord { name: names.section_symbols[id], info: SymbolKind::SECTION.0, ..SymbolRecord::default() };
-                (record, facts.numbering.section(id))
+                let name = names.section_symbols[id];
+                (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
             }
             Local::Symbol(id) => facts.symbol(id, names.symbols[id]),
         };
-        if record.section == 0 {
-            let fits = section < u32::from(SHN_LORESERVE);
-            record.section = if fits { section as u16 } else { SHN_XINDEX };
-            if let (false, Some(numbers)) = (fits, &mut section_numbers) {
-                numbers[(index + 1) * 4..(index + 2) * 4].copy_from_slice(&section.to_le_bytes());
+        if let Some(section) = section {
+            let number = facts.numbering.section(section);
+            let fits = number < u32::from(SHN_LORESERVE);
+            record.section = if fits { number as u16 } else { SHN_XINDEX };
+            if let Some(numbers) = &mut section_numbers {
+                let shown = if fits { facts.plan.creation_number(section) } else { number };
+                numbers[(index + 1) * 4..(index + 2) * 4].copy_from_slice(&shown.to_le_bytes());
             }
         }
         record.write(&mut table[(index + 1) * SymbolRecord::SIZE..]);
@@ -63,8 +68,8 @@ impl Facts<'_, '_> {
         (position.section, position.value)
     }
 
-    /// A symbol's entry without its section, and that section's number.
-    fn symbol(&self, id: SymbolId, name: u32) -> (SymbolRecord, u32) {
+    /// A symbol's entry without its section, and that section.
+    fn symbol(&self, id: SymbolId, name: u32) -> (SymbolRecord, Option<SectionId>) {
         let symbol = &self.resolution.symbols()[id];
         let executable = self.options.executable();
         let kind = match symbol.kind {
@@ -87,7 +92,7 @@ impl Facts<'_, '_> {
             value: position.value,
             size: symbol.size,
         };
-        (record, position.section.map_or(0, |section| self.numbering.section(section)))
+        (record, position.section)
     }
 
     fn position(&self, id: SymbolId, symbol: &Symbol<'_>) -> Position {

@@ -1,6 +1,7 @@
 //! The plan: which sections and symbols the output has, in which order, and from which pieces of the inputs.
 
-use crate::id::{FunctionId, IdVec, InputSectionId, SectionId, SymbolId};
+use crate::id::{FunctionId, Id, IdVec, InputSectionId, SectionId, SymbolId};
+use cubin::elf::SHN_LORESERVE;
 use cubin::section::SectionType;
 use std::fmt;
 
@@ -15,6 +16,8 @@ pub struct Plan<'data> {
     pub(super) module_shared: Option<SectionId>,
     pub(super) global_zero: Option<SectionId>,
     pub(super) null_symbol_value: u64,
+    pub(super) first_of_inputs: SectionId,
+    pub(super) skips_creation_number: bool,
 }
 
 impl<'data> Plan<'data> {
@@ -51,6 +54,21 @@ impl<'data> Plan<'data> {
     /// The section of variables that start as zero.
     pub fn global_zero(&self) -> Option<SectionId> {
         self.global_zero
+    }
+
+    /// The number that the reference linker gives a section when it creates it, which its table of large section numbers shows.
+    ///
+    /// Counted from 1; in an executable one number is skipped behind the sections that every file starts with.
+    pub fn creation_number(&self, section: SectionId) -> u32 {
+        let number = section.index() as u32 + 1;
+        if self.skips_creation_number && section >= self.first_of_inputs { number + 1 } else { number }
+    }
+
+    /// Whether section numbers outgrow the 16 bits that symbols have for them: counted as the sections are created, although some
+    /// of them may be left out of the file.
+    pub fn has_large_numbers(&self) -> bool {
+        let last = self.sections.ids().next_back();
+        last.is_some_and(|last| self.creation_number(last) >= u32::from(SHN_LORESERVE))
     }
 
     /// The value of the symbol table's null entry. The reference linker leaves an offset there when constants of lost copies

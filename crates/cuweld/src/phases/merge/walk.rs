@@ -2,7 +2,7 @@
 
 use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
-use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FileId, FunctionId, Id, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
@@ -95,6 +95,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 module_shared: None,
                 global_zero: None,
                 null_symbol_value: 0,
+                first_of_inputs: SectionId::from_index(0),
+                skips_creation_number: facts.options.executable(),
             },
             by_name: HashMap::default(),
             shared: Vec::new(),
@@ -113,6 +115,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         if has_compat {
             walk.create(Name::plain(".nv.compat"), Content::Compatibility, SectionType::COMPAT, 0, 4);
         }
+        walk.plan.first_of_inputs = walk.plan.sections.next_id();
         walk
     }
 
