@@ -27,7 +27,7 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
 }
 
 /// How deep the parts of a name may be nested.
-const MAX_DEPTH: u32 = 64;
+const MAX_DEPTH: u32 = 192;
 /// How much text may be made on the way, in bytes: a substitution can stand for a text that is longer than the whole name, and
 /// hold others itself.
 const MAX_WRITTEN: usize = 1 << 20;

@@ -100,3 +100,49 @@ fn quoted(text: &str) -> String {
     result.push('"');
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostics::Message;
+
+    /// One diagnostic with everything, and a bare one, in every style.
+    #[test]
+    fn styles() {
+        let full = Diagnostic::new(Message::UndefinedReference { name: "_Z1gi".into(), file: "a.cubin".into() })
+            .headline("undefined reference to 'g(int)'")
+            .also("referenced by kernel k in a.cubin")
+            .also("its symbol is _Z1gi")
+            .hint("say \"g\"");
+        let bare = Diagnostic::new(Message::PreserveRelocationsIncomplete { target: "sm_90".into() });
+        let incomplete = bare.message.to_string();
+        for (style, expected_full, expected_bare) in [
+            (
+                Style::Rich,
+                "cuweld: error[CW3108]: undefined reference to 'g(int)' (target: sm_90)\n  >>> referenced by kernel k in a.cubin\n  \
+                 >>> its symbol is _Z1gi\n  hint: say \"g\"\n"
+                    .to_owned(),
+                format!("cuweld: warning[CW3301]: {incomplete} (target: sm_90)\n"),
+            ),
+            (
+                Style::Nvlink,
+                "tool error   : Undefined reference to '_Z1gi' in 'a.cubin' (target: sm_90)\n".to_owned(),
+                format!("tool warning : {incomplete} (target: sm_90)\n"),
+            ),
+            (
+                Style::Json,
+                "{\"severity\":\"error\",\"code\":\"CW3108\",\"message\":\"undefined reference to 'g(int)'\",\"also\":\
+                 [\"referenced by kernel k in a.cubin\",\"its symbol is _Z1gi\"],\"hint\":\"say \\\"g\\\"\",\"target\":\"sm_90\"}\n"
+                    .to_owned(),
+                format!(
+                    "{{\"severity\":\"warning\",\"code\":\"CW3301\",\"message\":{},\"also\":[],\"hint\":null,\"target\":\"sm_90\"}}\n",
+                    quoted(&incomplete)
+                ),
+            ),
+        ] {
+            let renderer = Renderer { style, tool: "tool".into(), target: Some("sm_90".into()) };
+            assert_eq!(renderer.render(&Entry::Diagnostic(full.clone())), expected_full);
+            assert_eq!(renderer.render(&Entry::Diagnostic(bare.clone())), expected_bare);
+        }
+    }
+}

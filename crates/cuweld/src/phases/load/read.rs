@@ -42,7 +42,7 @@ pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Opt
     if file.header().kind == cubin::elf::ET_EXEC {
         return Ok(None);
     }
-    check_fitness(&file, input.name, options).map_err(Box::new)?;
+    check_fitness(&file, input.name, options)?;
     let mut parsed = Reader { file: &file }.read(input.name).map_err(damaged)?;
     parsed.newer_toolkit = newer_toolkit(&file);
     Ok(Some(parsed))
@@ -57,17 +57,18 @@ fn newer_toolkit(file: &File<'_>) -> Option<u32> {
 }
 
 /// Whether an object may take part in a link for the target at all.
-fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Diagnostic> {
+fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Box<Diagnostic>> {
     let target = options.target;
     if !target.accepts(file.sm(), file.is_accelerated()) {
-        return Err(explain::architecture::describe(name, target, file.sm(), file.is_accelerated()));
+        return Err(Box::new(explain::architecture::describe(name, target, file.sm(), file.is_accelerated())));
     }
     let toolkit = file.toolkit();
     if let Some(found) = newer_toolkit(file).filter(|_| options.refuse_newer_objects) {
-        return Err(Message::NewerThanToolkit { file: name.into(), found, known: KNOWN_TOOLKIT }.into());
+        let message = Message::NewerThanToolkit { file: name.into(), found, known: KNOWN_TOOLKIT };
+        return Err(Box::new(message.into()));
     }
     if toolkit.is_some_and(|found| found < target.oldest_toolkit) {
-        return Err(Message::OlderThanSupported { file: name.into() }.into());
+        return Err(Box::new(Message::OlderThanSupported { file: name.into() }.into()));
     }
     Ok(())
 }
