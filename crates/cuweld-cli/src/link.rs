@@ -10,7 +10,7 @@ use cubin::target::Target;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
 use cuweld::inputs::lower::{Compilers, Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, unpack};
-use cuweld::options::{KernelRoots, NameStyle, Options, OutputKind, ToolNoteText};
+use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText};
 use cuweld::trace::Trace;
 use cuweld::{Demand, Input};
 use std::path::Path;
@@ -22,13 +22,18 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
         // As in the reference linker, it is not `-w` that silences warnings.
         silent: arguments.messages.disable_infos,
         as_errors: arguments.messages.warnings_as_errors,
-    });
+    })
+    .limit_errors(arguments.messages.error_limit.filter(|&most| most > 0).map(|most| most as usize));
     let renderer = messages.renderer(arguments);
     for warning in messages.show_found_while_reading(&renderer, &arguments.warnings) {
         report.add(usage_diagnostic(warning));
     }
     let mut trace = Trace::default();
     let result = link(arguments, messages, &mut report, &mut trace);
+    match report.errors_not_shown() {
+        0 => {}
+        count => report.say(Message::ErrorsNotShown { count }),
+    }
     messages.show(&renderer, report.entries());
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -36,7 +41,20 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
     }
 }
 
+/// Options that are understood, but whose effect is not there yet.
+const NOT_YET: &[(fn(&LinkArguments) -> bool, &str)] = &[
+    (|arguments| arguments.files.save_dir.is_some(), "--save-dir"),
+    (|arguments| arguments.compile.finalizer.is_some(), "--finalizer"),
+];
+
 fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, trace: &mut Trace) -> Result<(), Failure> {
+    if let Some((_, option)) = NOT_YET.iter().find(|(is_given, _)| is_given(arguments)) {
+        return report.fatal(Message::Usage { text: format!("{option} is not supported yet") });
+    }
+    if let Some(threads) = arguments.execution.threads.filter(|&threads| threads > 0) {
+        // It fails only if there are threads already, and there are none yet.
+        _ = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
+    }
     if let Some(path) = &arguments.files.time {
         side_files::begin_table_of_times(path, report)?;
     }
@@ -48,6 +66,9 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let files = trace.phase("read", || inputs::read(arguments, report))?;
     let raw = files.raw_inputs();
+    if arguments.messages.trace {
+        raw.iter().for_each(|input| report.list(input.name.as_str()));
+    }
     let unpacked = trace.phase("unpack", || unpack(&raw, &unpack_options(arguments, messages, target), report))?;
     let explains = arguments.messages.verbose && !messages.as_reference(arguments);
     if explains {
@@ -74,6 +95,9 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
             let options = Options { host_section, ..options(arguments, messages, target, &unpacked) };
             let linked = cuweld::link(&inputs, &options, report, trace)?;
             let left_out = units_left_out(&objects, &linked.left_out);
+            if let (Some(path), Some(map)) = (&arguments.files.map, &linked.map) {
+                write(path, map.as_bytes(), report)?;
+            }
             (linked.image, unpacked.registered(|unit| left_out.contains(&unit)).collect(), linked.graphviz)
         }
     };
@@ -169,13 +193,23 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         force_explicit_addends: mode.force_rela,
         refuse_newer_objects: messages.as_reference(arguments),
         suppress_stack_size_warning: arguments.messages.suppress_stack_size_warning,
+        stack_warning_per_call: messages.as_reference(arguments),
         extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,
         dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
-            CallgraphNames::Demangled => NameStyle::Demangled,
-            CallgraphNames::Mangled => NameStyle::Mangled,
+            // The reference linker demangles in either case.
+            CallgraphNames::Mangled if !messages.as_reference(arguments) => NameStyle::Mangled,
+            _ => NameStyle::Demangled,
         }),
-        graphviz: arguments.files.dot.is_some(),
+        listings: Listings {
+            removed: arguments.messages.print_gc_sections,
+            graphviz: arguments.files.dot.is_some(),
+            why_live: arguments.messages.why_live.clone(),
+            map: arguments.files.map.as_ref().map(|_| match arguments.files.cref {
+                true => MapContents::SectionsAndCrossReferences,
+                false => MapContents::Sections,
+            }),
+        },
         note,
         ..Options::new(target)
     }

@@ -9,6 +9,7 @@ mod link;
 mod messages;
 mod options;
 mod output;
+mod shim;
 mod side_files;
 
 use messages::Messages;
@@ -16,8 +17,12 @@ use options::{Generated, Invocation};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os();
+    let mut arguments = std::env::args_os().peekable();
     let messages = Messages::named_after(arguments.next());
+    // Called as nvlink, the program takes inputs of any name.
+    if !messages.is_nvlink() && arguments.next_if(|first| first == shim::WORD).is_some() {
+        return shim::run(arguments, &messages);
+    }
     let read_file = &mut |path: &std::path::Path| std::fs::read(path);
     match options::parse(arguments, read_file) {
         Err(error) => messages.usage_error(&error),

@@ -20,6 +20,16 @@ impl Messages {
         Messages { as_nvlink: name.to_string_lossy().starts_with("nvlink") }
     }
 
+    /// Whether the program was called as the reference linker.
+    pub fn is_nvlink(&self) -> bool {
+        self.as_nvlink
+    }
+
+    /// The renderer for what no option can change.
+    pub fn own_renderer(&self) -> Renderer {
+        Renderer { style: self.style(None), tool: "nvlink".into(), target: None }
+    }
+
     /// What the program calls itself.
     pub fn program(&self) -> &'static str {
         if self.as_nvlink { "nvlink" } else { "cuweld" }

@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::phases::load::Input;
 use crate::phases::{
     attributes, callgraph, components, finalize, info, layout, listing, live, load, merge, number, propagate, references,
-    registers, relocate, resolve, undefined, versions,
+    registers, relocate, resolve, undefined, versions, why_live,
 };
 use crate::trace::Trace;
 
@@ -18,6 +18,8 @@ pub struct Linked {
     pub left_out: Vec<usize>,
     /// Who calls whom in Graphviz's language, if it was asked for.
     pub graphviz: Option<String>,
+    /// The map, if it was asked for.
+    pub map: Option<String>,
 }
 
 /// Links `inputs`.
@@ -48,11 +50,12 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     // Addresses in the memories that are laid out per kernel: they depend on what code refers to.
     let references = &trace.phase("references", || references::find(inputs, resolution));
     let layout = &trace.phase("layout", || {
-        let facts = layout::Facts { resolution, graph, components, live, references, plan, shared_variables, options };
+        let facts = layout::Facts { inputs, resolution, graph, components, live, references, plan, shared_variables, options };
         layout::layout(&facts, report)
     })?;
     // What is wrong with the program as a whole: all of it is said before the link ends.
     trace.phase("check", || {
+        why_live::list(&why_live::Facts { inputs, resolution, graph, live, options }, report);
         undefined::check(inputs, resolution, live, options, report);
         let facts = registers::Facts { inputs, resolution, graph, components, live, attributes, properties, plan };
         registers::check(&facts, options, report);
@@ -88,8 +91,9 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         let mut image = vec![0; linked.size() as usize];
         match linked.write(&mut image) {
             Ok(()) => {
-                let graphviz = options.graphviz.then(|| listing::graphviz(resolution, graph, live));
-                Ok(Linked { image, left_out: inputs.left_out().to_vec(), graphviz })
+                let map = options.listings.map.map(|contents| linked.map(contents));
+                let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live));
+                Ok(Linked { image, left_out: inputs.left_out().to_vec(), graphviz, map })
             }
             Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
         }
