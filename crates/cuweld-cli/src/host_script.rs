@@ -29,7 +29,7 @@ pub fn run(script: &HostLinkerScript, messages: &Messages) -> ExitCode {
         .map(|problem| Entry::Diagnostic(usage_diagnostic(problem)))
         .collect();
     messages.show(&renderer, &late);
-    let own = if script.complete { linkers_own(script) } else { Ok(String::new()) };
+    let own = if script.complete { linkers_own(script, messages) } else { Ok(String::new()) };
     let own = match own {
         Ok(own) => own,
         Err(cause) => return failed(script, messages, cause),
@@ -50,9 +50,9 @@ fn failed(script: &HostLinkerScript, messages: &Messages, cause: String) -> Exit
 }
 
 /// The script that the linker would use by itself.
-fn linkers_own(script: &HostLinkerScript) -> Result<String, String> {
+fn linkers_own(script: &HostLinkerScript, messages: &Messages) -> Result<String, String> {
     if script.verbose {
-        eprintln!("{}", shown_command(script));
+        messages.show(&messages.script_renderer(script), &[Entry::Listing(shown_command(script))]);
     }
     let options = if script.linker_options.is_empty() { compilers_options(script) } else { script.linker_options.clone() };
     let printed = ran(Command::new(LINKER).arg("--verbose").args(options))?;
@@ -101,7 +101,8 @@ fn deciding_options(line: &str) -> Vec<&str> {
 /// Whether the linker accepts the script: with it, all that is missing are inputs.
 fn check(script: &HostLinkerScript, path: &Path, messages: &Messages) -> ExitCode {
     if script.verbose {
-        eprintln!("#$ {LINKER} -T {} 2>&1 | grep 'no input files' > /dev/null", path.display());
+        let command = format!("#$ {LINKER} -T {} 2>&1 | grep 'no input files' > /dev/null", path.display());
+        messages.show(&messages.script_renderer(script), &[Entry::Listing(command)]);
     }
     match ran(Command::new(LINKER).arg("-T").arg(path).env("LC_ALL", "C")) {
         Ok(said) => {

@@ -41,8 +41,11 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
     }
 }
 
+/// Whether an option was given.
+type IsGiven = fn(&LinkArguments) -> bool;
+
 /// Options that are understood, but whose effect is not there yet.
-const NOT_YET: &[(fn(&LinkArguments) -> bool, &str)] = &[
+const NOT_YET: &[(IsGiven, &str)] = &[
     (|arguments| arguments.files.save_dir.is_some(), "--save-dir"),
     (|arguments| arguments.compile.finalizer.is_some(), "--finalizer"),
 ];

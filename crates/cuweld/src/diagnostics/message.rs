@@ -202,7 +202,7 @@ messages! {
     3406 Info ErrorsNotShown { count: usize } "{count} more errors are not shown"
         "There were more errors than --error-limit allows to show.";
     9001 Fatal Internal { text: String } "Internal error: {text}"
-        "The linker contradicted itself. Please report it with the files that `--save-dir` writes.";
+        "The linker contradicted itself. Please report it with the inputs and the command line.";
 }
 
 #[cfg(test)]
