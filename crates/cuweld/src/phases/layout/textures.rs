@@ -13,7 +13,7 @@ use crate::phases::reach;
 use crate::phases::resolve::is_texture;
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The slots, and the kernels that have them.
 #[derive(Debug, Default)]
@@ -21,6 +21,9 @@ pub struct TextureLayout {
     slots: Vec<(SymbolId, u64)>,
     offsets: HashMap<SymbolId, u64>,
     kernels: Vec<FunctionId>,
+    /// Samplers with the kernels that reach code which uses them: in other kernels nobody fills their slot.
+    samplers: HashSet<(FunctionId, SymbolId)>,
+    is_sampler: HashSet<SymbolId>,
 }
 
 /// A kind of reference.
@@ -48,6 +51,12 @@ impl TextureLayout {
         &self.slots
     }
 
+    /// The slots that the driver fills for a kernel, in ascending order of offset.
+    pub fn filled_slots(&self, kernel: FunctionId) -> impl DoubleEndedIterator<Item = (SymbolId, u64)> + '_ {
+        let is_filled = move |symbol| !self.is_sampler.contains(&symbol) || self.samplers.contains(&(kernel, symbol));
+        self.slots.iter().copied().filter(move |&(symbol, _)| is_filled(symbol))
+    }
+
     /// The offset of a reference's slot in the parameter bank.
     pub fn offset(&self, symbol: SymbolId) -> Option<u64> {
         self.offsets.get(&symbol).copied()
@@ -62,14 +71,17 @@ impl TextureLayout {
 /// Makes the slots, and enlarges the parameter banks of the kernels that use them.
 pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: &mut Report) -> Result<TextureLayout, Failure> {
     let symbols = facts.resolution.symbols();
-    let kernels = kernels_with_textures(facts);
-    let Some(&last) = kernels.last() else { return Ok(TextureLayout::default()) };
+    let any = symbols.enumerate().any(|(id, symbol)| is_texture(symbol) && facts.references.any(id));
+    if !facts.options.executable() || !any {
+        return Ok(TextureLayout::default());
+    }
+    let (kernels, samplers) = kernels_with_textures(facts);
     let mut references = Vec::new();
     for kind in &TEXTURE_KINDS {
         let of_kind = symbols.ids().rev().filter(|&id| symbols[id].kind == kind.symbol);
         let before = references.len();
         references.extend(of_kind);
-        if references.len() - before > kind.limit {
+        if let (Some(&last), true) = (kernels.last(), references.len() - before > kind.limit) {
             return report.fatal(Message::TooManyTextures { limit: kind.limit, kind: kind.plural, kernel: facts.name(last) });
         }
     }
@@ -82,22 +94,25 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     for bank in kernels.iter().filter_map(|&kernel| bank(kernel)) {
         size[bank] = base + 4 * slots.len() as u64;
     }
-    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, kernels })
+    let is_sampler = references.iter().copied().filter(|&id| symbols[id].kind == SymbolKind::SAMPLER).collect();
+    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, kernels, samplers, is_sampler })
 }
 
-/// The kernels that reach a texture, in order. A program's only kernel counts as soon as any code refers to one.
-fn kernels_with_textures(facts: &Facts<'_, '_>) -> Vec<FunctionId> {
+/// The kernels that reach a texture, in order, and the samplers that each of them reaches. A program's only kernel counts as soon as
+/// any code refers to a texture.
+fn kernels_with_textures(facts: &Facts<'_, '_>) -> (Vec<FunctionId>, HashSet<(FunctionId, SymbolId)>) {
     let symbols = facts.resolution.symbols();
-    if !facts.options.executable() || !symbols.enumerate().any(|(id, symbol)| is_texture(symbol) && facts.references.any(id)) {
-        return Vec::new();
-    }
-    let kernels = facts.live.kernels();
-    if let [only] = kernels {
-        return vec![*only];
-    }
     let uses_textures: Vec<bool> = (facts.resolution.functions().ids())
         .map(|function| facts.references.of(function).iter().any(|&symbol| is_texture(&symbols[symbol])))
         .collect();
+    let kernels = facts.live.kernels();
     let reach = reach::find(facts.graph, facts.components, kernels, |function| uses_textures[function.index()]);
-    kernels.iter().copied().filter(|&kernel| reach.of(kernel).next().is_some()).collect()
+    let mut samplers = HashSet::new();
+    for &kernel in kernels {
+        for &symbol in reach.of(kernel).flat_map(|function| facts.references.of(function)) {
+            samplers.insert((kernel, symbol));
+        }
+    }
+    let counts = |&kernel: &FunctionId| kernels.len() == 1 || reach.of(kernel).next().is_some();
+    (kernels.iter().copied().filter(counts).collect(), samplers)
 }
