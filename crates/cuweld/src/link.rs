@@ -45,7 +45,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     // Addresses in the memories that are laid out per kernel: they depend on what code refers to.
     let references = &trace.phase("references", || references::find(inputs, resolution));
     let layout = &trace.phase("layout", || {
-        let facts = layout::Facts { resolution, graph, components, live, references, plan, shared_variables, options };
+        let facts = layout::Facts { inputs, resolution, graph, components, live, references, plan, shared_variables, options };
         layout::layout(&facts, report)
     })?;
     // What is wrong with the program as a whole: all of it is said before the link ends.

@@ -10,7 +10,7 @@ use super::sort::{Tie, dealt_merge_sort};
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FunctionId, Id, IdVec, SectionId, SymbolId};
 use crate::phases::reach;
-use crate::phases::resolve::is_texture;
+use crate::phases::resolve::{Symbol, is_texture};
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
 use std::collections::{HashMap, HashSet};
@@ -21,8 +21,9 @@ pub struct TextureLayout {
     slots: Vec<(SymbolId, u64)>,
     offsets: HashMap<SymbolId, u64>,
     kernels: Vec<FunctionId>,
-    /// Samplers with the kernels that reach code which uses them: in other kernels nobody fills their slot.
-    samplers: HashSet<(FunctionId, SymbolId)>,
+    /// The kernels that reach a sampler, or whose object keeps samplers apart from textures; for the others, nobody fills the slots
+    /// of samplers.
+    with_samplers: HashSet<FunctionId>,
     is_sampler: HashSet<SymbolId>,
 }
 
@@ -46,14 +47,10 @@ pub const TEXTURE_KINDS: [TextureKind; 3] = [
 ];
 
 impl TextureLayout {
-    /// The slots, in ascending order of offset.
-    pub fn slots(&self) -> &[(SymbolId, u64)] {
-        &self.slots
-    }
-
     /// The slots that the driver fills for a kernel, in ascending order of offset.
     pub fn filled_slots(&self, kernel: FunctionId) -> impl DoubleEndedIterator<Item = (SymbolId, u64)> + '_ {
-        let is_filled = move |symbol| !self.is_sampler.contains(&symbol) || self.samplers.contains(&(kernel, symbol));
+        let with_samplers = self.with_samplers.contains(&kernel);
+        let is_filled = move |symbol| with_samplers || !self.is_sampler.contains(&symbol);
         self.slots.iter().copied().filter(move |&(symbol, _)| is_filled(symbol))
     }
 
@@ -75,7 +72,10 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     if !facts.options.executable() || !any {
         return Ok(TextureLayout::default());
     }
-    let (kernels, samplers) = kernels_with_textures(facts);
+    let uses = |function: FunctionId, is_wanted: fn(&Symbol<'_>) -> bool| {
+        facts.references.of(function).iter().any(|&symbol| is_wanted(&symbols[symbol]))
+    };
+    let kernels = kernels_that_reach(facts, &|function| uses(function, is_texture));
     let mut references = Vec::new();
     for kind in &TEXTURE_KINDS {
         let of_kind = symbols.ids().rev().filter(|&id| symbols[id].kind == kind.symbol);
@@ -95,24 +95,23 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
         size[bank] = base + 4 * slots.len() as u64;
     }
     let is_sampler = references.iter().copied().filter(|&id| symbols[id].kind == SymbolKind::SAMPLER).collect();
-    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, kernels, samplers, is_sampler })
+    let is_sampler_symbol = |symbol: &Symbol<'_>| symbol.kind == SymbolKind::SAMPLER;
+    let mut with_samplers: HashSet<FunctionId> =
+        kernels_that_reach(facts, &|function| uses(function, is_sampler_symbol)).into_iter().collect();
+    with_samplers.extend(kernels.iter().copied().filter(|&kernel| {
+        let code = facts.resolution.code(facts.inputs, kernel);
+        code.is_some_and(|(file, _)| facts.inputs.files()[file].keeps_samplers_apart)
+    }));
+    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, kernels, with_samplers, is_sampler })
 }
 
-/// The kernels that reach a texture, in order, and the samplers that each of them reaches. A program's only kernel counts as soon as
-/// any code refers to a texture.
-fn kernels_with_textures(facts: &Facts<'_, '_>) -> (Vec<FunctionId>, HashSet<(FunctionId, SymbolId)>) {
-    let symbols = facts.resolution.symbols();
-    let uses_textures: Vec<bool> = (facts.resolution.functions().ids())
-        .map(|function| facts.references.of(function).iter().any(|&symbol| is_texture(&symbols[symbol])))
-        .collect();
+/// The kernels that reach a function of some kind, in order. For a program's only kernel any function will do.
+fn kernels_that_reach(facts: &Facts<'_, '_>, is_wanted: &impl Fn(FunctionId) -> bool) -> Vec<FunctionId> {
+    let wanted: Vec<bool> = facts.resolution.functions().ids().map(is_wanted).collect();
     let kernels = facts.live.kernels();
-    let reach = reach::find(facts.graph, facts.components, kernels, |function| uses_textures[function.index()]);
-    let mut samplers = HashSet::new();
-    for &kernel in kernels {
-        for &symbol in reach.of(kernel).flat_map(|function| facts.references.of(function)) {
-            samplers.insert((kernel, symbol));
-        }
+    if kernels.len() == 1 {
+        return if wanted.contains(&true) { kernels.to_vec() } else { Vec::new() };
     }
-    let counts = |&kernel: &FunctionId| kernels.len() == 1 || reach.of(kernel).next().is_some();
-    (kernels.iter().copied().filter(counts).collect(), samplers)
+    let reach = reach::find(facts.graph, facts.components, kernels, |function| wanted[function.index()]);
+    kernels.iter().copied().filter(|&kernel| reach.of(kernel).next().is_some()).collect()
 }
