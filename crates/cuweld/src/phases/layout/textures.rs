@@ -9,6 +9,7 @@ use super::Facts;
 use super::sort::{Tie, dealt_merge_sort};
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FunctionId, Id, IdVec, SectionId, SymbolId};
+use crate::phases::load::Place;
 use crate::phases::reach;
 use crate::phases::resolve::{Symbol, is_texture};
 use cubin::relocation::RelocationType;
@@ -98,10 +99,11 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     let is_sampler_symbol = |symbol: &Symbol<'_>| symbol.kind == SymbolKind::SAMPLER;
     let mut with_samplers: HashSet<FunctionId> =
         kernels_that_reach(facts, &|function| uses(function, is_sampler_symbol)).into_iter().collect();
-    with_samplers.extend(kernels.iter().copied().filter(|&kernel| {
-        let code = facts.resolution.code(facts.inputs, kernel);
-        code.is_some_and(|(file, _)| facts.inputs.files()[file].keeps_samplers_apart)
-    }));
+    // Any copy of the kernel will do, also one that was lost.
+    for file in facts.inputs.files().iter().filter(|file| file.keeps_samplers_apart) {
+        let functions = file.symbols.iter().filter(|&symbol| facts.inputs.symbols()[symbol].place != Place::Undefined);
+        with_samplers.extend(functions.filter_map(|symbol| facts.resolution.function(symbol)));
+    }
     Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, kernels, with_samplers, is_sampler })
 }
 
