@@ -8,9 +8,9 @@
 use super::Facts;
 use super::sort::{Tie, dealt_merge_sort};
 use crate::diagnostics::{Failure, Message, Report};
-use crate::id::{FunctionId, Id, IdVec, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FunctionId, Id, IdVec, SectionId, SymbolId};
 use crate::phases::reach;
-use crate::phases::resolve::{Fate, Symbol, is_texture};
+use crate::phases::resolve::{Symbol, is_texture};
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
 use std::collections::{HashMap, HashSet};
@@ -98,12 +98,10 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     let is_sampler_symbol = |symbol: &Symbol<'_>| symbol.kind == SymbolKind::SAMPLER;
     let mut with_samplers: HashSet<FunctionId> =
         kernels_that_reach(facts, &|function| uses(function, is_sampler_symbol)).into_iter().collect();
-    // Any copy of the kernel will do that counted for a while.
-    for file in facts.inputs.files().iter().filter(|file| file.keeps_samplers_apart) {
-        let counted = |symbol: InputSymbolId| matches!(facts.resolution.fate(symbol), Fate::Taken | Fate::Replaced);
-        let functions = file.symbols.iter().filter(|&symbol| counted(symbol));
-        with_samplers.extend(functions.filter_map(|symbol| facts.resolution.function(symbol)));
-    }
+    with_samplers.extend(kernels.iter().copied().filter(|&kernel| {
+        let code = facts.resolution.code(facts.inputs, kernel);
+        code.is_some_and(|(file, _)| facts.inputs.files()[file].keeps_samplers_apart)
+    }));
     Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, kernels, with_samplers, is_sampler })
 }
 
