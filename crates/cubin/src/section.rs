@@ -115,7 +115,6 @@ section_types! {
         "Constants that the compiler makes for one function.";
     0x7000_0085 MERCURY_SYMTAB "CUDA_MERCURY_SYMTAB" Symbols mercury, "Symbol table of the Mercury view.";
     0x7000_0086 COMPAT "CUDA_COMPAT_INFO" Info sass, "What a GPU must provide; see [`crate::compat`].";
-    0x7000_0087 HOST "CUDA_HOST" Bytes sass, "What the caller of the linker gave for the host.";
     0x7000_0087 EMBEDDED_HOST "CUDA_EMBEDDED_HOST" Bytes sass, "Host code.";
     0x7000_0088 MERCURY_RESOLVED_RELA "CUDA_MERCURY_RESOLVED_RELA" Rela mercury,
         "Relocations of the Mercury view that the linker has applied.";

@@ -110,6 +110,9 @@ impl Facts<'_, '_> {
         if let Some(caller) = callers().find(|&caller| self.graph.calls(caller).contains(&function)) {
             return format!("called by {}", shown(caller));
         }
+        if self.options.keep.iter().any(|name| name == self.resolution.name(function)) {
+            return "asked for by name (-u)".to_owned();
+        }
         "its address is taken by a variable".to_owned()
     }
 }

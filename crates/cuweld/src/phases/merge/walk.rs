@@ -116,7 +116,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             walk.create(Name::plain(".nv.compat"), Content::Compatibility, SectionType::COMPAT, 0, 4);
         }
         if facts.options.host_section.is_some() {
-            walk.create(Name::plain(".nv.host"), Content::Host, SectionType::HOST, 0, 8);
+            walk.create(Name::plain(".nv.host"), Content::Host, SectionType::EMBEDDED_HOST, 0, 8);
         }
         walk.plan.first_of_inputs = walk.plan.sections.next_id();
         walk
