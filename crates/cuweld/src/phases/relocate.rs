@@ -111,7 +111,7 @@ mod kinds {
 
     /// Whether a relocation fills a field that selects a texture slot.
     pub fn selects_texture(kind: RelocationType) -> bool {
-        matches!(kind.0, 65 | 66 | 115)
+        matches!(kind.0, 59 | 65 | 66 | 115)
     }
 }
 

@@ -168,7 +168,8 @@ impl Facts<'_, '_> {
     fn name_symbols(&self) -> (IdVec<PrototypeId, u32>, IdVec<SymbolId, u32>, IdVec<SectionId, u32>, Vec<u8>) {
         let (sections, symbols) = (self.plan.sections(), self.resolution.symbols());
         let mut table = StringTableBuilder::with_capacity(self.plan.locals().len() + self.plan.globals().len(), 0);
-        let prototypes = IdVec::from(self.graph.prototypes().iter().map(|text| table.add(&[text])).collect::<Vec<_>>());
+        let mut place = |(id, text): (PrototypeId, &&str)| if self.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
+        let prototypes = IdVec::from(self.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
         let mut of_symbol = IdVec::filled(0, symbols.len());
         let mut of_section = IdVec::filled(0, sections.len());
         for &entry in self.plan.locals() {
@@ -253,7 +254,7 @@ impl Facts<'_, '_> {
                 self.write_entries(kept.iter().filter(|entry| entry.explicit_addend == explicit_addends), explicit_addends, out);
             }
             Content::ResolvedRelocations => self.write_entries(self.target_outcome(section).resolved.iter(), true, out),
-            Content::TextureRelocations(_) => self.write_texture_entries(out),
+            Content::TextureRelocations(kernel) => self.write_texture_entries(kernel, out),
             _ => return self.write_pieces(id, section, out),
         }
         Ok(())
@@ -292,9 +293,9 @@ impl Facts<'_, '_> {
     }
 
     /// The relocations that make the driver fill texture slots, the last slot first.
-    fn write_texture_entries(&self, out: &mut [u8]) {
-        let slots = self.layout.textures().slots().iter().rev();
-        for (&(symbol, offset), out) in slots.zip(out.chunks_exact_mut(RelRecord::SIZE)) {
+    fn write_texture_entries(&self, kernel: FunctionId, out: &mut [u8]) {
+        let slots = self.layout.textures().filled_slots(kernel).rev();
+        for ((symbol, offset), out) in slots.zip(out.chunks_exact_mut(RelRecord::SIZE)) {
             let kind = TEXTURE_KINDS.iter().find(|kind| kind.symbol == self.resolution.symbols()[symbol].kind);
             let symbol = self.numbering.referent(Referent::Symbol(symbol));
             let Some(kind) = kind.map(|kind| kind.relocation) else { continue };
@@ -315,7 +316,7 @@ impl Facts<'_, '_> {
                 entries(kept.iter().filter(|entry| entry.explicit_addend == explicit_addends).count())
             }
             (_, Content::ResolvedRelocations) => entries(self.target_outcome(section).resolved.len()),
-            (_, Content::TextureRelocations(_)) => entries(self.layout.textures().slots().len()),
+            (_, Content::TextureRelocations(kernel)) => entries(self.layout.textures().filled_slots(kernel).count()),
             _ => self.layout.size(id),
         }
     }

@@ -9,11 +9,12 @@ use super::Facts;
 use super::sort::{Tie, dealt_merge_sort};
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FunctionId, Id, IdVec, SectionId, SymbolId};
+use crate::phases::load::Place;
 use crate::phases::reach;
-use crate::phases::resolve::is_texture;
+use crate::phases::resolve::{Symbol, is_texture};
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The slots, and the kernels that have them.
 #[derive(Debug, Default)]
@@ -21,6 +22,10 @@ pub struct TextureLayout {
     slots: Vec<(SymbolId, u64)>,
     offsets: HashMap<SymbolId, u64>,
     kernels: Vec<FunctionId>,
+    /// The kernels that reach a sampler, or whose object keeps samplers apart from textures; for the others, nobody fills the slots
+    /// of samplers.
+    with_samplers: HashSet<FunctionId>,
+    is_sampler: HashSet<SymbolId>,
 }
 
 /// A kind of reference.
@@ -43,9 +48,11 @@ pub const TEXTURE_KINDS: [TextureKind; 3] = [
 ];
 
 impl TextureLayout {
-    /// The slots, in ascending order of offset.
-    pub fn slots(&self) -> &[(SymbolId, u64)] {
-        &self.slots
+    /// The slots that the driver fills for a kernel, in ascending order of offset.
+    pub fn filled_slots(&self, kernel: FunctionId) -> impl DoubleEndedIterator<Item = (SymbolId, u64)> + '_ {
+        let with_samplers = self.with_samplers.contains(&kernel);
+        let is_filled = move |symbol| with_samplers || !self.is_sampler.contains(&symbol);
+        self.slots.iter().copied().filter(move |&(symbol, _)| is_filled(symbol))
     }
 
     /// The offset of a reference's slot in the parameter bank.
@@ -62,14 +69,20 @@ impl TextureLayout {
 /// Makes the slots, and enlarges the parameter banks of the kernels that use them.
 pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: &mut Report) -> Result<TextureLayout, Failure> {
     let symbols = facts.resolution.symbols();
-    let kernels = kernels_with_textures(facts);
-    let Some(&last) = kernels.last() else { return Ok(TextureLayout::default()) };
+    let any = symbols.enumerate().any(|(id, symbol)| is_texture(symbol) && facts.references.any(id));
+    if !facts.options.executable() || !any {
+        return Ok(TextureLayout::default());
+    }
+    let uses = |function: FunctionId, is_wanted: fn(&Symbol<'_>) -> bool| {
+        facts.references.of(function).iter().any(|&symbol| is_wanted(&symbols[symbol]))
+    };
+    let kernels = kernels_that_reach(facts, &|function| uses(function, is_texture));
     let mut references = Vec::new();
     for kind in &TEXTURE_KINDS {
         let of_kind = symbols.ids().rev().filter(|&id| symbols[id].kind == kind.symbol);
         let before = references.len();
         references.extend(of_kind);
-        if references.len() - before > kind.limit {
+        if let (Some(&last), true) = (kernels.last(), references.len() - before > kind.limit) {
             return report.fatal(Message::TooManyTextures { limit: kind.limit, kind: kind.plural, kernel: facts.name(last) });
         }
     }
@@ -82,22 +95,25 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     for bank in kernels.iter().filter_map(|&kernel| bank(kernel)) {
         size[bank] = base + 4 * slots.len() as u64;
     }
-    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, kernels })
+    let is_sampler = references.iter().copied().filter(|&id| symbols[id].kind == SymbolKind::SAMPLER).collect();
+    let is_sampler_symbol = |symbol: &Symbol<'_>| symbol.kind == SymbolKind::SAMPLER;
+    let mut with_samplers: HashSet<FunctionId> =
+        kernels_that_reach(facts, &|function| uses(function, is_sampler_symbol)).into_iter().collect();
+    // Any copy of the kernel will do, also one that was lost.
+    for file in facts.inputs.files().iter().filter(|file| file.keeps_samplers_apart) {
+        let functions = file.symbols.iter().filter(|&symbol| facts.inputs.symbols()[symbol].place != Place::Undefined);
+        with_samplers.extend(functions.filter_map(|symbol| facts.resolution.function(symbol)));
+    }
+    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, kernels, with_samplers, is_sampler })
 }
 
-/// The kernels that reach a texture, in order. A program's only kernel counts as soon as any code refers to one.
-fn kernels_with_textures(facts: &Facts<'_, '_>) -> Vec<FunctionId> {
-    let symbols = facts.resolution.symbols();
-    if !facts.options.executable() || !symbols.enumerate().any(|(id, symbol)| is_texture(symbol) && facts.references.any(id)) {
-        return Vec::new();
-    }
+/// The kernels that reach a function of some kind, in order. For a program's only kernel any function will do.
+fn kernels_that_reach(facts: &Facts<'_, '_>, is_wanted: &impl Fn(FunctionId) -> bool) -> Vec<FunctionId> {
+    let wanted: Vec<bool> = facts.resolution.functions().ids().map(is_wanted).collect();
     let kernels = facts.live.kernels();
-    if let [only] = kernels {
-        return vec![*only];
+    if kernels.len() == 1 {
+        return if wanted.contains(&true) { kernels.to_vec() } else { Vec::new() };
     }
-    let uses_textures: Vec<bool> = (facts.resolution.functions().ids())
-        .map(|function| facts.references.of(function).iter().any(|&symbol| is_texture(&symbols[symbol])))
-        .collect();
-    let reach = reach::find(facts.graph, facts.components, kernels, |function| uses_textures[function.index()]);
+    let reach = reach::find(facts.graph, facts.components, kernels, |function| wanted[function.index()]);
     kernels.iter().copied().filter(|&kernel| reach.of(kernel).next().is_some()).collect()
 }
