@@ -187,6 +187,8 @@ messages! {
         "An input adds nothing to the link.";
     3405 Info Compiled { file: String, milliseconds: u128 } "'{file}' was compiled in {milliseconds} ms"
         "An input held no code for the target, but PTX or intermediate code.";
+    3406 Info ErrorsNotShown { count: usize } "{count} more errors are not shown"
+        "There were more errors than --error-limit allows to show.";
     9001 Fatal Internal { text: String } "Internal error: {text}"
         "The linker contradicted itself. Please report it with the files that `--save-dir` writes.";
 }
@@ -199,5 +201,13 @@ mod tests {
     fn codes_are_unique_and_ascending() {
         let codes: Vec<u16> = Code::EXPLANATIONS.iter().map(|(code, _)| code.0).collect();
         assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
+    }
+
+    #[test]
+    fn every_message_is_explained() {
+        for (code, explanation) in Code::EXPLANATIONS {
+            assert!(explanation.len() > 15 && explanation.ends_with(['.', ')']), "{code}: {explanation}");
+            assert!(!explanation.contains("  "), "{code}: {explanation}");
+        }
     }
 }

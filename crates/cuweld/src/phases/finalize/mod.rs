@@ -4,6 +4,7 @@
 //! number of threads.
 
 mod headers;
+mod map;
 mod notes;
 mod strings;
 mod symbols;

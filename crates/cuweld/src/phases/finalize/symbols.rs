@@ -60,6 +60,14 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names) -> SymbolTable {
 }
 
 impl Facts<'_, '_> {
+    /// The section that a symbol is in, and its address there.
+    pub fn place(&self, id: SymbolId) -> (Option<SectionId>, u64) {
+        let symbol = &self.resolution.symbols()[id];
+        let shown = self.options.executable() && is_shared_variable(symbol);
+        let position = if shown { self.shared_position(id, symbol) } else { self.position(id, symbol) };
+        (position.section, position.value)
+    }
+
     /// A symbol's entry without its section, and that section.
     fn symbol(&self, id: SymbolId, name: u32) -> (SymbolRecord, Option<SectionId>) {
         let symbol = &self.resolution.symbols()[id];

@@ -267,7 +267,7 @@ pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Repo
     for result in results {
         match result {
             Ok(object) => parsed.push(object),
-            Err(message) => return report.fatal(*message),
+            Err(diagnostic) => return report.fatal(*diagnostic),
         }
     }
     let left_out = demand::left_out(inputs, &parsed);

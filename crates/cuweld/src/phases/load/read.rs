@@ -1,9 +1,10 @@
 //! Reading one object.
 
 use super::{CallRecord, Input, InputSection, InputSymbol, ObjectFile, Parsed, Place, Role, is_shared};
-use crate::diagnostics::Message;
+use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
 use crate::options::Options;
+use crate::phases::explain;
 use cubin::callgraph::{self, Edge};
 use cubin::elf::SymbolRecord;
 use cubin::info::{self, Attribute};
@@ -35,13 +36,13 @@ impl Damage {
 }
 
 /// Reads an object. `None`: it is linked already and has nothing to add.
-pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Message>> {
-    let damaged = |Damage(problem): Damage| Box::new(Message::BadObject { file: input.name.into(), problem });
+pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
+    let damaged = |Damage(problem): Damage| Box::new(Diagnostic::new(Message::BadObject { file: input.name.into(), problem }));
     let file = File::parse(input.bytes).map_err(|error| damaged(error.into()))?;
     if file.header().kind == cubin::elf::ET_EXEC {
         return Ok(None);
     }
-    check_fitness(&file, input.name, options).map_err(Box::new)?;
+    check_fitness(&file, input.name, options)?;
     let mut parsed = Reader { file: &file }.read(input.name).map_err(damaged)?;
     parsed.newer_toolkit = newer_toolkit(&file);
     Ok(Some(parsed))
@@ -56,17 +57,18 @@ fn newer_toolkit(file: &File<'_>) -> Option<u32> {
 }
 
 /// Whether an object may take part in a link for the target at all.
-fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Message> {
+fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Box<Diagnostic>> {
     let target = options.target;
     if !target.accepts(file.sm(), file.is_accelerated()) {
-        return Err(Message::WrongArchitecture { file: name.into(), target: target.name.into() });
+        return Err(Box::new(explain::architecture::describe(name, target, file.sm(), file.is_accelerated())));
     }
     let toolkit = file.toolkit();
     if let Some(found) = newer_toolkit(file).filter(|_| options.refuse_newer_objects) {
-        return Err(Message::NewerThanToolkit { file: name.into(), found, known: KNOWN_TOOLKIT });
+        let message = Message::NewerThanToolkit { file: name.into(), found, known: KNOWN_TOOLKIT };
+        return Err(Box::new(message.into()));
     }
     if toolkit.is_some_and(|found| found < target.oldest_toolkit) {
-        return Err(Message::OlderThanSupported { file: name.into() });
+        return Err(Box::new(Message::OlderThanSupported { file: name.into() }.into()));
     }
     Ok(())
 }
