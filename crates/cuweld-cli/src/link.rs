@@ -96,7 +96,13 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let options = Options { host_section, ..options(arguments, messages, target, &unpacked) };
-            let linked = cuweld::link(&inputs, &options, report, trace)?;
+            let linked = cuweld::link(&inputs, &options, report, trace).inspect_err(|_| {
+                // What is missing may be in an input that could not be used.
+                let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
+                if !messages.as_reference(arguments) && !explains && report.diagnostics().any(is_missing) {
+                    say_what_was_skipped(&files, &unpacked, report);
+                }
+            })?;
             let left_out = units_left_out(&objects, &linked.left_out);
             if let (Some(path), Some(map)) = (&arguments.files.map, &linked.map) {
                 write(path, map.as_bytes(), report)?;

@@ -78,6 +78,20 @@ fn a_limit_on_errors_hides_the_others() {
 }
 
 #[test]
+fn what_is_missing_may_be_in_an_input_that_was_passed_over() {
+    let folder = TempDir::new().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_cuweld"))
+        .current_dir(inputs("archives"))
+        .args(["-arch=sm_75", "../../../recursion/inputs/sm_75/a.cubin", "libfirst.a", "-o"])
+        .arg(folder.path().join("out.cubin"))
+        .output()
+        .expect("the program runs");
+    let printed = String::from_utf8(output.stderr).expect("text");
+    let line = "cuweld: 'libfirst.a:b.o' was passed over: it has no code for the target, only sm_90";
+    assert!(printed.lines().any(|found| found == line), "{printed}");
+}
+
+#[test]
 fn the_map_tells_what_went_where() {
     let (printed, map) = link("shared_by_several", &["--cref"]);
     assert_eq!(printed, "");

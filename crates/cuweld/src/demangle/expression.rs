@@ -22,6 +22,9 @@ impl Parser<'_> {
         if self.eat("sr") {
             return self.scoped_name();
         }
+        if self.eat("sp") {
+            return Some(format!("{}...", self.expression()?));
+        }
         if self.eat("st") {
             return Some(format!("sizeof({})", self.parse_type()?.text()));
         }
@@ -33,6 +36,9 @@ impl Parser<'_> {
         }
         if self.eat("cv") {
             let kind = self.parse_type()?.text();
+            if self.eat("_") {
+                return Some(format!("{kind}({})", self.operands_to_end()?));
+            }
             return Some(format!("({kind}){}", self.expression()?));
         }
         if self.eat("tl") {
