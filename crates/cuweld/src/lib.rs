@@ -14,6 +14,7 @@ pub mod link;
 pub mod options;
 mod phases;
 pub mod trace;
+mod views;
 
 pub use link::link;
 pub use phases::load::Input;

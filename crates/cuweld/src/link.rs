@@ -4,7 +4,7 @@ use crate::diagnostics::{Failure, Message, Report};
 use crate::options::Options;
 use crate::phases::load::Input;
 use crate::phases::{
-    attributes, callgraph, components, finalize, info, layout, listing, live, load, merge, number, propagate, references,
+    attributes, callgraph, components, finalize, info, layout, listing, live, load, machine_debug, merge, number, propagate, references,
     relocate, resolve, undefined,
 };
 use crate::trace::Trace;
@@ -40,12 +40,18 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         layout::layout(&facts, report)
     })?;
     // With addresses known: what is settled now, and what the driver has to settle.
-    let relocations =
-        &trace.phase("relocate", || relocate::relocate(&relocate::Facts { inputs, resolution, live, plan, layout, options }));
+    let relocate_facts = &relocate::Facts { inputs, resolution, live, plan, layout, options };
+    let relocations = &trace.phase("relocate", || {
+        relocate::relocate(relocate_facts, report)
+    })?;
     // With contents known: which sections are empty, and the numbers of the others and of the symbols.
     let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
     let numbering = &trace
         .phase("number", || number::number(&number::Facts { resolution, graph, live, plan, layout, relocations, info, options }));
+    // What the machine's debug information says of functions that stay, in the order of their symbols.
+    let machine_debug = &trace.phase("machine debug", || {
+        machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering })
+    });
     if options.verbose {
         listing::Resources { resolution, live, plan, layout, properties }.list(report);
     }
@@ -61,6 +67,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
             plan,
             layout,
             relocations,
+            machine_debug,
             info,
             numbering,
             options,

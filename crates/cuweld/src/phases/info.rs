@@ -14,8 +14,10 @@ use super::relocate::Referent;
 use super::resolve::{Fate, Resolution};
 use crate::id::{FileId, FunctionId, InputSymbolId};
 use crate::options::Options;
+use crate::views::View;
 use cubin::info::{self, Attribute, Record, format};
 use cubin::symbol::SymbolKind;
+use cubin::target::Views;
 
 /// The attributes of the output: not kept, but made from the facts whenever they are asked for.
 #[derive(Copy, Clone)]
@@ -38,6 +40,9 @@ pub struct Info<'facts, 'data> {
 
 /// The value that says that a size is not known.
 const UNKNOWN: u32 = u32::MAX;
+
+/// Records that only the machine's view has, where there are two: where and how large the parameters are, and workarounds.
+const MACHINE_RECORDS: [Attribute; 3] = [Attribute::CBANK_PARAM_SIZE, Attribute::PARAM_CBANK, Attribute::SW_WAR];
 
 /// A record of the output, before symbols have numbers.
 enum OutputRecord<'record> {
@@ -135,9 +140,9 @@ impl<'facts, 'data> Info<'facts, 'data> {
     }
 
     /// The size of a function's section.
-    pub fn function_size(&self, function: FunctionId) -> usize {
+    pub fn function_size(&self, function: FunctionId, view: View) -> usize {
         let mut size = 0;
-        self.function_records(function, &mut |record| size += record.len());
+        self.function_records(function, view, &mut |record| size += record.len());
         size
     }
 
@@ -150,9 +155,9 @@ impl<'facts, 'data> Info<'facts, 'data> {
     }
 
     /// Writes a function's section.
-    pub fn write_function(&self, function: FunctionId, numbering: &Numbering, out: &mut [u8]) {
+    pub fn write_function(&self, function: FunctionId, view: View, numbering: &Numbering, out: &mut [u8]) {
         let mut writer = Writer { out, at: 0, numbering, resolution: self.resolution };
-        self.function_records(function, &mut |record| writer.write(&record));
+        self.function_records(function, view, &mut |record| writer.write(&record));
     }
 
     /// The records of the module; `kernels` in the order in which their stacks are listed.
@@ -210,16 +215,34 @@ impl<'facts, 'data> Info<'facts, 'data> {
     }
 
     /// The records of a function.
-    fn function_records(&self, function: FunctionId, take: &mut impl FnMut(OutputRecord<'_>)) {
+    ///
+    /// Where there are two views, the machine's has the same records with its own offsets, but for those that concern one
+    /// of the views alone; and what the compiler added for the machine when all others were done stays behind them.
+    fn function_records(&self, function: FunctionId, view: View, take: &mut impl FnMut(OutputRecord<'_>)) {
         let attributes = self.attributes.of(function);
         let properties = self.properties.of(function);
-        if let Some((file, section)) = attributes.info {
+        let of_view = |(file, section)| Some((file, self.inputs.in_view(section, view)?));
+        let section = attributes.info.and_then(of_view);
+        let is_machine_side = view == View::Machine && self.options.target.views == Views::Two;
+        let is_tail = |record: &Record<'_>| is_machine_side && MACHINE_RECORDS.contains(&record.attribute);
+        if let Some((file, section)) = section {
             self.reversed(self.inputs.sections()[section].data, |record| {
-                self.function_record(file, record, properties, take);
+                if !is_tail(&record) {
+                    self.function_record(file, record, properties, take);
+                }
             });
         }
         if let Some(properties) = properties {
             self.added_records(properties, take);
+        }
+        let data = section.map(|(_, section)| self.inputs.sections()[section].data).unwrap_or_default();
+        for record in info::records(data).flatten().filter(is_tail) {
+            match (record.attribute, self.plan.function(function).parameters) {
+                (attribute @ Attribute::PARAM_CBANK, Some(parameters)) => {
+                    take(OutputRecord::OfSymbol { attribute, referent: Referent::Section(parameters), rest: rest(&record) });
+                }
+                _ => take(OutputRecord::Copied(record)),
+            }
         }
     }
 

@@ -1,14 +1,17 @@
 //! The symbol table.
 
-use super::{Facts, Names};
+use super::Facts;
+use super::names::Names;
 use crate::id::{SectionId, SymbolId};
 use crate::phases::load::Place;
 use crate::phases::merge::Local;
 use crate::phases::resolve::{Symbol, is_internal, is_shared_variable};
+use crate::views::View;
 use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SymbolRecord};
 use cubin::symbol::{SymbolKind, info, other};
 
 /// The symbol table, and the section numbers that do not fit into it.
+#[derive(Default)]
 pub struct SymbolTable {
     /// The table.
     pub table: Vec<u8>,
@@ -27,20 +30,19 @@ struct Position {
     common: bool,
 }
 
-/// Writes the table.
-pub fn write(facts: &Facts<'_, '_>, names: &Names) -> SymbolTable {
-    let entries = facts.numbering.entries();
+/// Writes the table of a view.
+pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View) -> SymbolTable {
+    let entries = facts.numbering.entries(view);
     let mut table = vec![0; (entries.len() + 1) * SymbolRecord::SIZE];
     let mut section_numbers = facts.numbering.is_extended().then(|| vec![0; (entries.len() + 1) * 4]);
     SymbolRecord { value: facts.plan.null_symbol_value(), ..SymbolRecord::default() }.write(&mut table);
     for (index, &entry) in entries.iter().enumerate() {
         let (mut record, section) = match entry {
             Local::Section(id) => {
-                let record =
-                    SymbolRecord { name: names.section_symbols[id], info: SymbolKind::SECTION.0, ..SymbolRecord::default() };
-                (record, facts.numbering.section(id))
+                let name = names.section_symbol(id, view);
+                (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, facts.numbering.section(id, view))
             }
-            Local::Symbol(id) => facts.symbol(id, names.symbols[id]),
+            Local::Symbol(id) => facts.symbol(id, names.symbols[id], view),
         };
         if record.section == 0 {
             let fits = section < u32::from(SHN_LORESERVE);
@@ -56,33 +58,48 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names) -> SymbolTable {
 
 impl Facts<'_, '_> {
     /// A symbol's entry without its section, and that section's number.
-    fn symbol(&self, id: SymbolId, name: u32) -> (SymbolRecord, u32) {
+    fn symbol(&self, id: SymbolId, name: u32, view: View) -> (SymbolRecord, u32) {
         let symbol = &self.resolution.symbols()[id];
         let executable = self.options.executable();
+        let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
         let kind = match symbol.kind {
-            SymbolKind::CUDA_OBJECT if executable => SymbolKind::OBJECT,
+            // Where there are two views, variables that the driver places are told from others by their type.
+            SymbolKind::OBJECT if executable && self.numbering.has_two_views() && is_undefined => SymbolKind::CUDA_OBJECT,
+            SymbolKind::CUDA_OBJECT if executable && !self.keeps_kind(is_undefined, view) => SymbolKind::OBJECT,
             kind => kind,
         };
         let shown = executable && is_shared_variable(symbol);
         let other = match executable {
             false => symbol.other,
+            true if view == View::Mercury => symbol.other,
             true if is_internal(symbol) || (shown && self.options.preserve_relocations) => other::INTERNAL,
             true if shown => 0,
             true => symbol.other & OTHER_KEPT,
         };
-        let position = if shown { self.shared_position(id, symbol) } else { self.position(id, symbol) };
+        let position = if shown { self.shared_position(id, symbol, view) } else { self.position(id, symbol, view) };
+        let size = match symbol.definition {
+            Some(definition) if symbol.function.is_some() && view == View::Machine => {
+                self.inputs.symbols()[definition.symbol].machine_size
+            }
+            _ => symbol.size,
+        };
         let record = SymbolRecord {
             name,
             info: info(symbol.binding, kind),
             other,
             section: if position.common { SHN_COMMON } else { 0 },
             value: position.value,
-            size: symbol.size,
+            size,
         };
-        (record, position.section.map_or(0, |section| self.numbering.section(section)))
+        (record, position.section.map_or(0, |section| self.numbering.section(section, view)))
     }
 
-    fn position(&self, id: SymbolId, symbol: &Symbol<'_>) -> Position {
+    /// Whether variables of an executable keep the type that says that their memory space is known.
+    fn keeps_kind(&self, is_undefined: bool, view: View) -> bool {
+        view == View::Mercury || (self.numbering.has_two_views() && is_undefined)
+    }
+
+    fn position(&self, id: SymbolId, symbol: &Symbol<'_>, view: View) -> Position {
         if let Some(align) = symbol.common_align {
             return match self.layout.common(id) {
                 Some(value) => Position { section: self.plan.global_zero(), value, common: false },
@@ -90,7 +107,9 @@ impl Facts<'_, '_> {
             };
         }
         let Some(definition) = symbol.definition else {
-            return Position { section: None, value: self.inputs.symbols()[symbol.first.symbol].value, common: false };
+            let row = &self.inputs.symbols()[symbol.first.symbol];
+            let value = if view == View::Machine { row.machine_value } else { row.value };
+            return Position { section: None, value, common: false };
         };
         let row = &self.inputs.symbols()[definition.symbol];
         if let Some(function) = symbol.function {
@@ -108,7 +127,7 @@ impl Facts<'_, '_> {
     }
 
     /// Where a debugger is shown a shared variable.
-    fn shared_position(&self, id: SymbolId, symbol: &Symbol<'_>) -> Position {
+    fn shared_position(&self, id: SymbolId, symbol: &Symbol<'_>, view: View) -> Position {
         let shared = self.layout.shared();
         let address = shared.address(id).filter(|_| symbol.definition.is_some());
         let offset = address.map(|address| address.offset).or(shared.largest_dynamic()).unwrap_or(0);
@@ -116,6 +135,7 @@ impl Facts<'_, '_> {
             Some(kernel) => self.plan.function(kernel).shared,
             None => self.plan.module_shared(),
         };
-        Position { section, value: offset + self.options.reserved_shared(), common: false }
+        let reserved = if view == View::Machine { self.options.reserved_shared() } else { 0 };
+        Position { section, value: offset + reserved, common: false }
     }
 }

@@ -62,7 +62,7 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
 }
 
 fn create<'data>(walk: &mut Walk<'_, 'data>, function: FunctionId, text: SectionId, like: &InputSection<'data>) -> SectionId {
-    let name = Name::of_function(".nv.constant2.", walk.facts.resolution.name(function));
+    let name = Name::of_function(walk.function_constants(), walk.facts.resolution.name(function));
     let output = walk.create_for(text, name, Content::Pieces, like.kind, like.flags, like.align);
     walk.plan.functions[function].constants = Some(output);
     output
@@ -142,7 +142,7 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
         let known = walk.plan.functions[kernel].constants;
         let bank = known.or_else(|| {
             let text = walk.plan.functions[kernel].text?;
-            let name = Name::of_function(".nv.constant2.", walk.facts.resolution.name(kernel));
+            let name = Name::of_function(walk.function_constants(), walk.facts.resolution.name(kernel));
             let bank = walk.create_for(text, name, Content::Pieces, kind, flags, align);
             walk.plan.functions[kernel].constants = Some(bank);
             Some(bank)

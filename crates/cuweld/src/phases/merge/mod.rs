@@ -13,5 +13,5 @@ mod constants;
 mod plan;
 mod walk;
 
-pub use plan::{Content, Local, OutputSection, Plan};
+pub use plan::{Content, Local, Name, OutputSection, Plan};
 pub use walk::{Facts, SharedPlacement, SharedVariable, merge};

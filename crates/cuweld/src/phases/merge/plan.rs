@@ -140,6 +140,10 @@ pub enum Content {
     Debug,
     /// Code of a function.
     Text(FunctionId),
+    /// Parameters of a kernel, where the machine's view alone has them.
+    MachineParameters,
+    /// Shared variables of the system.
+    ReservedShared,
     /// Variables that start as zero.
     GlobalZero,
     /// Shared variables of a kernel.

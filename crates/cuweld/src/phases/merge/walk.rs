@@ -9,12 +9,14 @@ use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
 use crate::phases::load::{Inputs, Place, Role, is_shared};
 use crate::phases::resolve::{Fate, Part, Resolution, is_internal, is_shared_variable};
+use crate::views;
 use cubin::elf::{
     SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
 };
 use cubin::section::SectionType;
 use cubin::symbol::Binding;
+use cubin::target::Views;
 use std::collections::HashMap;
 
 /// The facts that the walk reads.
@@ -226,6 +228,11 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         self.plan.placement[code] = Some(Placement { section: text, offset: 0 });
     }
 
+    /// What the names of sections with constants of a function start with.
+    pub(super) fn function_constants(&self) -> &'static str {
+        views::function_constants(self.facts.options.target.views)
+    }
+
     fn info_section(&mut self, function: FunctionId, text: SectionId) {
         let name = Name::of_function(".nv.info.", self.facts.resolution.name(function));
         let id = self.create_for(text, name, Content::FunctionInfo(function), SectionType::INFO, SHF_INFO_LINK, 4);
@@ -428,8 +435,36 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         self.create(Name::plain(".nv.prototype"), Content::Prototypes, SectionType::PROTOTYPE, 0, 4);
         if executable {
             constants::gather(self);
+        }
+        if self.facts.options.target.views == Views::Two {
+            self.machine_parameters();
+        } else if executable {
             let (content, kind) = (Content::RelocationActions, SectionType::RELOCATION_ACTION);
             self.create(Name::plain(".nv.rel.action"), content, kind, 0, 8);
+        }
+    }
+
+    /// The parameters of every kernel, in the order of the code. Only the machine's view knows them, so they come behind
+    /// everything that is linked, and so do their symbols.
+    fn machine_parameters(&mut self) {
+        let inputs = self.facts.inputs;
+        let kernels: Vec<(FunctionId, SectionId)> = (self.plan.sections.enumerate())
+            .filter_map(|(id, section)| match section.content {
+                Content::Text(function) if section.size > 0 => Some((function, id)),
+                _ => None,
+            })
+            .collect();
+        for (function, text) in kernels {
+            let code = self.plan.sections[text].pieces.iter().next();
+            let Some(machine) = code.and_then(|piece| inputs.sections()[piece.section].machine) else { continue };
+            let parameters = inputs.attached(machine).find(|&id| inputs.sections()[id].role == Role::FunctionConstants(0));
+            let Some(id) = parameters else { continue };
+            let section = &inputs.sections()[id];
+            let name = Name::of_function(".nv.constant0.", self.facts.resolution.name(function));
+            let output = self.create_without_symbol(name, Content::MachineParameters, section.kind, section.flags, section.align);
+            self.plan.sections[output].target = Some(text);
+            self.plan.functions[function].parameters = Some(output);
+            self.append(output, id);
         }
     }
 }
