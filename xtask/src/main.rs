@@ -4,6 +4,8 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a program for the people who work on the project
 
+mod bless;
+mod ci;
 mod random;
 mod toolkit;
 
@@ -14,6 +16,8 @@ type Task = fn(&[String]) -> Result<bool, String>;
 
 /// Every task, with what it is for.
 const TASKS: &[(&str, &str, Task)] = &[
+    ("bless", "refresh the stored inputs and results of tests/cases, and say what changed", bless::main),
+    ("ci", "check everything that must hold before a change goes in", ci::main),
     ("random", "link random programs with the reference and with a linker under test", random::main),
     ("toolkit", "install the reference toolkit and print the environment for it", toolkit::main),
 ];

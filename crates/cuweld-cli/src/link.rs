@@ -1,14 +1,15 @@
 //! A link from the command line: files in, a file out.
 
+use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
-use crate::options::{CallgraphNames, InputSource, LinkArguments};
+use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
 use crate::output;
 use cubin::target::Target;
 use cuweld::Input;
-use cuweld::diagnostics::{Failure, Message, Report, WarningPolicy};
+use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
+use cuweld::inputs::{Code, Skipped, Unit, Unknown, UnpackOptions, Unpacked, unpack};
 use cuweld::options::{KernelRoots, NameStyle, Options, OutputKind, ToolNoteText};
 use cuweld::trace::Trace;
-use memmap2::Mmap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -23,7 +24,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
         report.add(usage_diagnostic(warning));
     }
     let mut trace = Trace::default();
-    let result = link(arguments, &mut report, &mut trace);
+    let result = link(arguments, messages, &mut report, &mut trace);
     messages.show(&messages.renderer(arguments), report.entries());
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -31,73 +32,79 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
     }
 }
 
-fn link(arguments: &LinkArguments, report: &mut Report, trace: &mut Trace) -> Result<(), Failure> {
-    let Some(options) = options(arguments) else {
-        return report.fatal(Message::Usage { text: format!("Unknown arch name '{}'", arguments.arch) });
-    };
-    let mut files = Vec::new();
-    for item in arguments.inputs_in_link_order() {
-        if let InputSource::File(path) = &item.source {
-            match map(path) {
-                Ok(bytes) => files.push((path.to_string_lossy().into_owned(), bytes)),
-                Err(error) => {
-                    let file = path.to_string_lossy().into_owned();
-                    return report.fatal(Message::CannotOpenInput { file, cause: error.to_string() });
-                }
-            }
-        }
+fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, trace: &mut Trace) -> Result<(), Failure> {
+    // A virtual architecture is accepted, but there is nothing that could be made for it.
+    let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
+    let files = trace.phase("read", || inputs::read(arguments, report))?;
+    let raw = files.raw_inputs();
+    let unpacked = trace.phase("unpack", || unpack(&raw, &unpack_options(arguments, messages, target), report))?;
+    if arguments.messages.verbose && !messages.as_reference(arguments) {
+        say_what_was_skipped(&files, &unpacked, report);
     }
-    let inputs: Vec<Input<'_>> = files.iter().map(|(name, bytes)| Input { name, bytes: bytes.as_ref() }).collect();
-    let image = cuweld::link(&inputs, &options, report, trace)?;
-    if let Some(path) = &arguments.output
-        && let Err(error) = trace.phase("save", || output::write(path, &image))
-    {
-        let file = path.to_string_lossy().into_owned();
-        return report.fatal(Message::CannotWriteOutput { file, cause: error.to_string() });
+    let options = options(arguments, target, &unpacked);
+    let objects: Vec<Input<'_>> = unpacked.units.iter().filter_map(object).collect();
+    let linked = cuweld::link(&objects, &options, report, trace)?;
+    if let Some(path) = &arguments.files.register_link_binaries {
+        let ids: Vec<&str> = unpacked.registered(|unit| linked.left_out.contains(&unit)).collect();
+        write(path, registrations(&ids).as_bytes(), report)?;
     }
-    if let Some(path) = &arguments.files.time_trace
-        && let Err(error) = output::write(path, trace.to_json().as_bytes())
-    {
-        let file = path.to_string_lossy().into_owned();
-        return report.fatal(Message::CannotWriteOutput { file, cause: error.to_string() });
+    if let Some(path) = &arguments.output {
+        trace.phase("save", || write(path, &linked.image, report))?;
     }
-    Ok(())
-}
-
-/// The bytes of an input.
-enum Bytes {
-    Mapped(Mmap),
-    Read(Vec<u8>),
-}
-
-impl AsRef<[u8]> for Bytes {
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Bytes::Mapped(map) => map,
-            Bytes::Read(bytes) => bytes,
-        }
+    match &arguments.files.time_trace {
+        Some(path) => write(path, trace.to_json().as_bytes(), report),
+        None => Ok(()),
     }
 }
 
-/// Below this, reading is faster than mapping.
-const WORTH_MAPPING: u64 = 64 << 10;
-
-#[allow(unsafe_code, reason = "the one memory map of the program")]
-fn map(path: &Path) -> std::io::Result<Bytes> {
-    let file = std::fs::File::open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.len() < WORTH_MAPPING {
-        return std::fs::read(path).map(Bytes::Read);
+fn object<'unit>(unit: &'unit Unit<'_>) -> Option<Input<'unit>> {
+    match &unit.code {
+        Code::Cubin(bytes) => Some(Input { demand: unit.demand, ..Input::new(&unit.name, bytes) }),
+        _ => None,
     }
-    // SAFETY: the map is read-only. A file that someone else changes meanwhile can change the result or end the
-    // program, as with every linker that maps its inputs; it can not make safe code misbehave otherwise, because no
-    // invariant is kept about these bytes beyond a check.
-    unsafe { Mmap::map(&file) }.map(Bytes::Mapped)
+}
+
+fn write(path: &Path, bytes: &[u8], report: &mut Report) -> Result<(), Failure> {
+    output::write(path, bytes).or_else(|error| {
+        let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
+        report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
+        Err(Failure::Fatal)
+    })
+}
+
+/// What the compiler driver compiles the host's side of the program with.
+fn registrations(ids: &[&str]) -> String {
+    let mut text = format!("#define NUM_PRELINKED_OBJECTS {}\n", ids.len());
+    for id in ids {
+        text.push_str(&format!("DEFINE_REGISTER_FUNC({id})\n"));
+    }
+    text
+}
+
+fn say_what_was_skipped(files: &Files, unpacked: &Unpacked<'_>, report: &mut Report) {
+    for Skipped { name, why } in &unpacked.skipped {
+        report.say(Message::Skipped { file: name.clone(), why: why.to_string() });
+    }
+    for name in &files.not_found {
+        report.say(Message::Skipped { file: name.clone(), why: "no folder of libraries (-L) has it".into() });
+    }
+}
+
+/// The most that inputs may unpack to if nothing is said.
+const DEFAULT_LIMIT: u64 = 8 << 30;
+
+fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'static Target) -> UnpackOptions {
+    UnpackOptions {
+        target,
+        link_time_optimization: arguments.compile.link_time_optimization,
+        limit: arguments.execution.max_unpacked.unwrap_or(DEFAULT_LIMIT),
+        unknown: if messages.as_reference(arguments) { Unknown::ByName } else { Unknown::Refuse },
+        warn_of_missing_code: !arguments.messages.suppress_arch_warning,
+    }
 }
 
 /// What the library is asked for.
-fn options(arguments: &LinkArguments) -> Option<Options> {
-    let target = Target::by_name(&arguments.arch)?;
+fn options(arguments: &LinkArguments, target: &'static Target, unpacked: &Unpacked<'_>) -> Options {
     let (mode, roots) = (&arguments.link, &arguments.roots);
     let note_as = arguments.note.note_as.clone().or_else(|| std::env::var("CUWELD_NOTE_AS").ok());
     let note_options = if arguments.note.omit_options { "" } else { &arguments.note.options };
@@ -106,12 +113,14 @@ fn options(arguments: &LinkArguments) -> Option<Options> {
         _ => ToolNoteText::cuweld(note_options),
     };
     note.object = arguments.note.object.clone();
-    let used = &roots.kernels_used;
-    let kernels = match used.is_empty() && roots.variables_used.is_empty() {
-        true => KernelRoots::All,
-        false => KernelRoots::Matching(used.iter().map(|name| format!("*{name}*")).collect()),
+    let kernels = if !roots.kernels_used.is_empty() || !roots.variables_used.is_empty() {
+        KernelRoots::Matching(roots.kernels_used.iter().map(|name| format!("*{name}*")).collect())
+    } else if roots.host_info == HostInfo::Ignore {
+        KernelRoots::All
+    } else {
+        unpacked.host_references.kernel_roots().unwrap_or_default()
     };
-    Some(Options {
+    Options {
         output: if mode.relocatable { OutputKind::Relocatable } else { OutputKind::Executable },
         debug: mode.debug,
         suppress_debug_info: mode.suppress_debug_info,
@@ -121,6 +130,7 @@ fn options(arguments: &LinkArguments) -> Option<Options> {
         allow_undefined_globals: mode.allow_undefined_globals,
         force_explicit_addends: mode.force_rela,
         suppress_stack_size_warning: arguments.messages.suppress_stack_size_warning,
+        extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,
         dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
             CallgraphNames::Demangled => NameStyle::Demangled,
@@ -128,5 +138,5 @@ fn options(arguments: &LinkArguments) -> Option<Options> {
         }),
         note,
         ..Options::new(target)
-    })
+    }
 }

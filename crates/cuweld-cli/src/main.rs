@@ -2,6 +2,7 @@
 //!
 //! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
+mod inputs;
 mod link;
 mod messages;
 mod options;
@@ -18,7 +19,7 @@ fn main() -> ExitCode {
     match options::parse(arguments, read_file) {
         Err(error) => messages.usage_error(&error),
         Ok(Invocation::Help) => messages.print(&options::help(messages.program())),
-        Ok(Invocation::Version) => messages.print(&options::version(messages.program())),
+        Ok(Invocation::Version) => messages.print(&options::version()),
         Ok(Invocation::Explain(code)) => messages.explain(&code),
         Ok(Invocation::Generate(kind)) => messages.print(&match kind {
             Generated::ManualPage => options::manual_page(),

@@ -35,6 +35,11 @@ impl Messages {
         }
     }
 
+    /// Whether the link speaks, and judges its inputs, as the reference does.
+    pub fn as_reference(&self, arguments: &LinkArguments) -> bool {
+        self.style(arguments.messages.diagnostics) == Style::Nvlink
+    }
+
     /// The renderer that a link's arguments ask for.
     pub fn renderer(&self, arguments: &LinkArguments) -> Renderer {
         let messages = &arguments.messages;

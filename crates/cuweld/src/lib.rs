@@ -4,17 +4,19 @@
 //! out as bytes, with everything there is to say about it as values. Nothing is read from or written to files, nothing is printed,
 //! and there is no global state.
 //!
-//! [`link()`] is the whole interface; [`link`](mod@link) the pipeline behind it.
+//! [`link()`] takes device objects; [`inputs`] makes them of everything else that users have. [`link`](mod@link) is the pipeline.
 
 #![forbid(unsafe_code)]
 
+mod demangle;
 pub mod diagnostics;
 pub mod id;
+pub mod inputs;
 pub mod link;
 pub mod options;
 mod phases;
 pub mod trace;
 mod views;
 
-pub use link::link;
-pub use phases::load::Input;
+pub use link::{Linked, link};
+pub use phases::load::{Demand, Input};

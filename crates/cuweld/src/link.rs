@@ -4,31 +4,41 @@ use crate::diagnostics::{Failure, Message, Report};
 use crate::options::Options;
 use crate::phases::load::Input;
 use crate::phases::{
-    attributes, callgraph, components, finalize, info, layout, listing, live, load, machine_debug, merge, number, propagate, references,
-    relocate, resolve, undefined,
+    attributes, callgraph, components, finalize, info, layout, listing, live, load, machine_debug, merge, number, propagate,
+    references, registers, relocate, resolve, undefined,
 };
 use crate::trace::Trace;
 
-/// Links `inputs` and returns the file.
-pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace: &mut Trace) -> Result<Vec<u8>, Failure> {
+/// The result of a link.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Linked {
+    /// The file.
+    pub image: Vec<u8>,
+    /// Which inputs were only there in case they are needed, and were not; in ascending order.
+    pub left_out: Vec<usize>,
+}
+
+/// Links `inputs`.
+pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace: &mut Trace) -> Result<Linked, Failure> {
     // Read and check everything once, so that later phases can trust it.
     let inputs = &trace.phase("load", || load::load(inputs, options, report))?;
     // One meaning per name; the first mention of a name fixes its place in the output.
     let resolution = &trace.phase("resolve", || resolve::resolve(inputs, report))?;
     // Calls, direct and through pointers.
-    let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution, report))?;
+    let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution));
     // Its cycles, and an order from callees to callers for everything that flows up.
     let components = &trace.phase("components", || components::find(graph));
     // Kernels and what they reach stay.
     let live = &trace.phase("live", || live::find(inputs, resolution, graph, options));
-    // Only what stays has to be defined.
-    trace.phase("undefined", || undefined::check(inputs, resolution, live, options, report))?;
+    if options.extra_warnings {
+        listing::warn_of_functions_never_called(resolution, live, report);
+    }
     // What functions say of themselves, and what follows for the kernels that call them.
     let attributes = &trace.phase("attributes", || attributes::read(inputs, resolution, live));
     let properties = &trace.phase("propagate", || {
         let facts = propagate::Facts { inputs, resolution, graph, components, live, attributes };
         propagate::propagate(&facts, options, report)
-    })?;
+    });
     // Which pieces make which sections, and the order of all names.
     let (plan, shared_variables) =
         &trace.phase("merge", || merge::merge(&merge::Facts { inputs, resolution, graph, components, live, options }));
@@ -36,8 +46,18 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     let references = &trace.phase("references", || references::find(inputs, resolution));
     let layout = &trace.phase("layout", || {
         let facts =
-            layout::Facts { resolution, graph, components, live, references, attributes, plan, shared_variables, options };
+            layout::Facts { resolution, graph, components, live, references, plan, shared_variables, options };
         layout::layout(&facts, report)
+    })?;
+    // What is wrong with the program as a whole: all of it is said before the link ends.
+    trace.phase("check", || {
+        undefined::check(inputs, resolution, live, options, report);
+        let facts = registers::Facts { inputs, resolution, graph, components, live, attributes, properties, plan };
+        registers::check(&facts, options, report);
+        if options.verbose {
+            listing::Resources { resolution, live, plan, layout, attributes, properties }.list(report);
+        }
+        report.checkpoint()
     })?;
     // With addresses known: what is settled now, and what the driver has to settle.
     let relocate_facts = &relocate::Facts { inputs, resolution, live, plan, layout, options };
@@ -52,10 +72,6 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     let machine_debug = &trace.phase("machine debug", || {
         machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering })
     });
-    if options.verbose {
-        listing::Resources { resolution, live, plan, layout, properties }.list(report);
-    }
-    report.checkpoint()?;
     // With numbers known: tables, notes and headers, and everything into one buffer.
     let linked = trace.phase("finalize", || {
         finalize::finalize(finalize::Facts {
@@ -76,7 +92,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     trace.phase("write", || {
         let mut image = vec![0; linked.size() as usize];
         match linked.write(&mut image) {
-            Ok(()) => Ok(image),
+            Ok(()) => Ok(Linked { image, left_out: inputs.left_out().to_vec() }),
             Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
         }
     })

@@ -26,6 +26,8 @@ pub struct Options {
     pub force_explicit_addends: bool,
     /// Do not warn about kernels whose stack size can not be known.
     pub suppress_stack_size_warning: bool,
+    /// Warn about functions whose address is taken but that nothing calls (`-extrawarn`).
+    pub extra_warnings: bool,
     /// Print the resources that the module and each kernel use (`-v`).
     pub verbose: bool,
     /// Print the call graph.
@@ -51,6 +53,8 @@ pub enum KernelRoots {
     All,
     /// Only kernels whose name matches one of these patterns (`*` matches any run of characters).
     Matching(Vec<String>),
+    /// The same, with the patterns that host code gives for the kernels it launches.
+    LaunchedByHost(Vec<String>),
 }
 
 /// How names are written in listings.
@@ -120,6 +124,7 @@ impl Options {
             allow_undefined_globals: false,
             force_explicit_addends: false,
             suppress_stack_size_warning: false,
+            extra_warnings: false,
             verbose: false,
             dump_call_graph: None,
             note: ToolNoteText::cuweld(&format!("-arch {} ", target.name)),

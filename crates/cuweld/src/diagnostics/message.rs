@@ -92,6 +92,24 @@ messages! {
         "The object was made by a newer compiler.";
     3005 Fatal OlderThanSupported { file: String } "Input file '{file}' must be recompiled with toolkit >= Cuda 12.0"
         "Objects for sm_90 that were made before CUDA 12.0 use conventions that changed.";
+    3006 Fatal BadContainer { file: String, problem: String } "Input file '{file}' can not be unpacked: {problem}"
+        "The archive, host object or fatbin is damaged, or holds more than `--max-unpacked` allows.";
+    3007 Fatal UnknownFormat { file: String, found: String } "Input file '{file}' is {found}, which a device link does not take"
+        "A device link takes cubins, fatbins, PTX, LTO-IR, host objects that hold them, and archives of these. What a file is, is told by \
+         its contents and not by its name.";
+    3008 Fatal NotADeviceElf { file: String } "cubin not a device elf?"
+        "The file is named like a device object, but it is a host object. The reference linker refuses it.";
+    3009 Fatal NotAFatbin { file: String } "fatbin wrong format?"
+        "The file is named like a fatbin, but it is none.";
+    3010 Fatal NotIntermediateCode { file: String } "should only see nvvm files when -lto"
+        "The file is named like intermediate code but is none, or it is, and link-time optimization (-dlto) was not asked for.";
+    3011 Fatal NeedsLinkTimeOptimization {} "LTO objects found, use -dlto"
+        "An object has only intermediate code for the target. Ask for link-time optimization (-dlto), or compile it to code (-code=sm_NN).";
+    3012 Warning NoCodeForTarget { file: String, target: String } "SM Arch ('{target}') not found in '{file}'"
+        "The object has neither code nor PTX that the target can use, and adds nothing to the link. The hint says what it has. Compile it \
+         for the target (-arch, -gencode).";
+    3013 Fatal NothingToLink {} "elfLink internal error"
+        "An object has no code for the target, and warnings are errors.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"
@@ -111,6 +129,8 @@ messages! {
          and for this architecture.";
     3109 Fatal NoCallGraphNode {} "Internal error: no callgraph node"
         "A name is a variable in one object and a function in another.";
+    3110 Error ParameterSizeMismatch { name: String } "Duplicate weak parameter bank for '{name}' is not the same size"
+        "Two objects have a copy of the same kernel template or inline kernel, with parameters of different sizes.";
     3201 Error RegisterLimit { kernel: String, limit: u32, function: String, registers: u32 } "entry function '{kernel}' with max regcount of {limit} calls function '{function}' with regcount of {registers}"
         "A kernel was compiled under a register limit (launch bounds, maxnreg, -maxrregcount) that a function it calls exceeds. \
          Compile that function with -maxrregcount, or relax the kernel's limit.";
@@ -120,10 +140,16 @@ messages! {
         "All __constant__ variables of the program share one bank of 64 KiB.";
     3204 Warning UnknownStackSize { kernel: String } "Stack size for entry function '{kernel}' cannot be statically determined"
         "The kernel reaches a recursion, so no stack size is enough for certain. Set one with cudaDeviceSetLimit(cudaLimitStackSize).";
-    3205 Error TooMuchParameterConstant { kernel: String } "Entry function '{kernel}' uses too much data for compiler-generated constants; please recompile with -Xptxas --disable-optimizer-constants"
+    3205 Error TooMuchCompilerConstant { kernel: String } "Entry function '{kernel}' uses too much data for compiler-generated constants; please recompile with -Xptxas --disable-optimizer-constants"
         "The constants that the compiler made for a kernel and the functions it calls exceed their bank.";
     3206 Fatal TooManyTextures { limit: usize, kind: &'static str, kernel: String } "More than {limit} {kind} used in entry function '{kernel}'"
         "All texture, sampler and surface references of a program share one table per kernel, of limited size.";
+    3207 Error TooMuchParameters { kernel: String, used: u64, limit: u64 } "Entry function '{kernel}' uses too much constant data ({used:#x} bytes, {limit:#x} max)"
+        "The kernel's parameters exceed a constant bank.";
+    3208 Warning NeverCalled { name: String } "Function '{name}' has address taken but no calls to it found"
+        "The function is kept because its address is taken, but nothing that a kernel reaches calls through such a pointer.";
+    3209 Error MixedTensorGroups { kernel: String } "Function '{kernel}' uses single CTA(.cta_group::1) and CTA pair granularity(.cta_group::2) and that is not allowed."
+        "A kernel can use tensor memory for single blocks or for pairs of them, not both.";
     3301 Warning PreserveRelocationsIncomplete { target: String } "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{target}' and may not work as expected"
         "The reference linker prints this for sm_90 and later.";
     3401 Info ModuleResources { text: String } "{text}"
@@ -132,6 +158,8 @@ messages! {
         "Heads the resources of a kernel.";
     3403 Info KernelResources { text: String } "{text}"
         "What a kernel uses, with everything it calls.";
+    3404 Info Skipped { file: String, why: String } "'{file}' was passed over: {why}"
+        "An input adds nothing to the link.";
     9001 Fatal Internal { text: String } "Internal error: {text}"
         "The linker contradicted itself. Please report it with the files that `--save-dir` writes.";
 }

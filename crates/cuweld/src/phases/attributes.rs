@@ -1,16 +1,73 @@
 //! Attributes: what the info records of each function say about the things that flow through the call graph.
+//!
+//! [`FLOWING`] lists the attributes that a kernel takes over from the functions it calls, and how.
 
 use super::live::LiveSet;
 use super::load::{Inputs, Role};
 use super::resolve::Resolution;
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId};
-use cubin::info::{self, Attribute};
+use cubin::info::{self, Attribute, format};
 use rayon::prelude::*;
+
+/// How the values of a kernel and of the functions it reaches make one.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Combine {
+    /// There is no value: one record says it for all.
+    Presence,
+    /// The largest.
+    Largest,
+    /// The sum, each function counted once.
+    Sum,
+    /// The one that was read last.
+    Last,
+    /// A list of functions from outside of the link: every one once.
+    Functions,
+    /// A list of words: every one once. Only kernels keep it.
+    Words,
+}
+
+/// An attribute that flows from functions to the kernels that reach them.
+#[derive(Debug)]
+pub struct FlowingAttribute {
+    /// Which.
+    pub attribute: Attribute,
+    /// How values combine.
+    pub combine: Combine,
+    /// The format of a record that is made for a kernel that has none.
+    pub format: u8,
+}
+
+const fn flowing(attribute: Attribute, combine: Combine, format: u8) -> FlowingAttribute {
+    FlowingAttribute { attribute, combine, format }
+}
+
+/// The attributes that flow, in the order in which records of them are made for a program's only kernel.
+pub const FLOWING: [FlowingAttribute; 10] = [
+    flowing(Attribute::CTAIDZ_USED, Combine::Presence, format::NO_VALUE),
+    flowing(Attribute::RESERVED_SMEM_USED, Combine::Presence, format::NO_VALUE),
+    flowing(Attribute::VRC_CTA_INIT_COUNT, Combine::Largest, format::BYTE),
+    flowing(Attribute::TCGEN05_1CTA_USED, Combine::Presence, format::NO_VALUE),
+    flowing(Attribute::TCGEN05_2CTA_USED, Combine::Presence, format::NO_VALUE),
+    flowing(Attribute::NUM_BARRIERS, Combine::Largest, format::BYTE),
+    flowing(Attribute::REG_RECONFIG, Combine::Last, format::NO_VALUE),
+    flowing(Attribute::NUM_MBARRIERS, Combine::Sum, format::HALF),
+    flowing(Attribute::EXTERNS, Combine::Functions, format::SIZED),
+    flowing(Attribute::AT_ENTRY_FRAGMENTS, Combine::Words, format::SIZED),
+];
+
+/// The row of an attribute in [`FLOWING`].
+pub fn flowing_row(attribute: Attribute) -> Option<usize> {
+    FLOWING.iter().position(|row| row.attribute == attribute)
+}
+
+/// When a record was read: objects in order, sections in order, records in order.
+pub type Moment = (InputSectionId, u32);
 
 /// What is known of each live function.
 #[derive(Debug)]
 pub struct Attributes {
     of: IdVec<FunctionId, FunctionAttributes>,
+    any_sparsity: bool,
 }
 
 /// What is known of one function from the copy that counts.
@@ -24,16 +81,34 @@ pub struct FunctionAttributes {
     pub frame: u32,
     /// The most registers that it may use, with everything it calls.
     pub register_limit: Option<u32>,
-    /// How many named barriers it uses, if it says so.
-    pub barriers: Option<u8>,
+    /// How many bytes of the stack for returns and reconvergence its code uses, if it says so.
+    pub return_stack: Option<u32>,
+    /// Which sparse matrix instructions it uses, if it says so.
+    pub sparsity: Option<u16>,
+    /// Its attributes that flow: the row in [`FLOWING`], the value, and when it was read.
+    pub flowing: Vec<(usize, u16, Moment)>,
     /// Functions it uses that something outside of the link provides, or kernels it launches; as listed, before the link.
     pub externs: Option<Vec<FunctionId>>,
+    /// The words of its entry fragments.
+    pub fragments: Vec<u32>,
+}
+
+impl FunctionAttributes {
+    /// Its value of an attribute that flows.
+    pub fn flowing(&self, row: usize) -> Option<u16> {
+        self.flowing.iter().rev().find(|(found, ..)| *found == row).map(|&(_, value, _)| value)
+    }
 }
 
 impl Attributes {
     /// What is known of a function. Nothing, for functions that do not stay or are not defined.
     pub fn of(&self, function: FunctionId) -> &FunctionAttributes {
         &self.of[function]
+    }
+
+    /// Whether any function says which sparse matrix instructions it uses. Then those that do not say may use any.
+    pub fn any_sparsity(&self) -> bool {
+        self.any_sparsity
     }
 }
 
@@ -50,7 +125,8 @@ pub fn read(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet) ->
             _ => FunctionAttributes::default(),
         })
         .collect::<Vec<_>>();
-    Attributes { of: IdVec::from(of) }
+    let any_sparsity = of.iter().any(|attributes| attributes.sparsity.is_some());
+    Attributes { of: IdVec::from(of), any_sparsity }
 }
 
 fn read_one(
@@ -69,15 +145,21 @@ fn read_one(
     let info = inputs.attached(code).find(|&section| inputs.sections()[section].role == Role::FunctionInfo);
     let Some(info) = info else { return result };
     result.info = Some((file, info));
-    for record in info::records(inputs.sections()[info].data).flatten() {
+    for (position, record) in info::records(inputs.sections()[info].data).flatten().enumerate() {
+        if let Some(row) = flowing_row(record.attribute) {
+            result.flowing.push((row, record.value, (info, position as u32)));
+        }
         match record.attribute {
             Attribute::MAXREG_COUNT => result.register_limit = Some(record.value.into()),
-            Attribute::NUM_BARRIERS => result.barriers = Some(record.value as u8),
+            Attribute::SPARSE_MMA_MASK => *result.sparsity.get_or_insert_default() |= record.value,
+            Attribute::CRS_STACK_SIZE => result.return_stack = record.word(0),
+            Attribute::SYNC_STACK => result.return_stack = Some(record.value.into()),
             Attribute::EXTERNS => {
                 let symbols = record.words().map(|raw| inputs.symbol_of(file, raw));
                 let functions = symbols.filter_map(|symbol| resolution.function(symbol));
                 result.externs.get_or_insert_default().extend(functions);
             }
+            Attribute::AT_ENTRY_FRAGMENTS => result.fragments.extend(record.words()),
             _ => {}
         }
     }

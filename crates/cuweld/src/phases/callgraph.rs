@@ -21,7 +21,6 @@
 
 use super::load::{CallRecord, Inputs};
 use super::resolve::{Fate, Resolution};
-use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FunctionId, Id, IdVec, InputSymbolId, Lists, PrototypeId};
 use std::collections::HashMap;
 
@@ -68,11 +67,6 @@ impl<'data> CallGraph<'data> {
         self.prototype[function]
     }
 
-    /// The functions that a call through a prototype may reach, the newest first.
-    pub fn targets(&self, prototype: PrototypeId) -> &[FunctionId] {
-        &self.targets[prototype]
-    }
-
     /// Everything a function may call, once per record: calls through pointers first, in the order of their records, then
     /// direct calls, newest first.
     pub fn callees(&self, function: FunctionId) -> impl Iterator<Item = FunctionId> + '_ {
@@ -113,11 +107,7 @@ impl<'data> CallGraph<'data> {
 }
 
 /// Builds the call graph from the records of every copy that counted at some time.
-pub fn build<'data>(
-    inputs: &Inputs<'data>,
-    resolution: &Resolution<'data>,
-    report: &mut Report,
-) -> Result<CallGraph<'data>, Failure> {
+pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>) -> CallGraph<'data> {
     let functions = resolution.functions().len();
     let mut builder = Builder {
         interned: HashMap::default(),
@@ -137,7 +127,6 @@ pub fn build<'data>(
             builder.record(record, resolution, &taken_here);
         }
     }
-    check_prototypes(inputs, resolution, report)?;
     let mut targets: Vec<(PrototypeId, FunctionId)> =
         builder.taken.enumerate().filter_map(|(function, taken)| taken.map(|prototype| (prototype, function))).collect();
     for pairs in [&mut builder.calls, &mut builder.references] {
@@ -145,7 +134,7 @@ pub fn build<'data>(
     }
     builder.indirect.reverse();
     targets.reverse();
-    Ok(CallGraph {
+    CallGraph {
         calls: Lists::gather(functions, &builder.calls),
         indirect: Lists::gather(functions, &builder.indirect),
         references: Lists::gather(functions, &builder.references),
@@ -153,7 +142,7 @@ pub fn build<'data>(
         prototypes: builder.prototypes,
         taken: builder.taken,
         prototype: builder.prototype,
-    })
+    }
 }
 
 struct Builder<'data> {
@@ -221,31 +210,4 @@ impl<'data> Builder<'data> {
             }
         }
     }
-}
-
-/// Every mention of a function must have the same prototype.
-fn check_prototypes<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>, report: &mut Report) -> Result<(), Failure> {
-    let mut known: IdVec<FunctionId, Option<&'data str>> = IdVec::filled(None, resolution.functions().len());
-    let mut clash = false;
-    for object in inputs.files().iter() {
-        for record in &object.calls {
-            let CallRecord::Prototype { function, prototype } = *record else { continue };
-            let Some(id) = resolution.function(function) else { continue };
-            match known[id] {
-                None => known[id] = Some(prototype),
-                Some(earlier) if earlier != prototype => {
-                    let symbol = &resolution.symbols()[resolution.functions()[id].symbol];
-                    let definer = symbol.definition.unwrap_or(symbol.first);
-                    let file = inputs.files()[definer.file].name;
-                    report.say(Message::PrototypeMismatch { name: symbol.name.into(), file: file.into(), first: file.into() });
-                    clash = true;
-                }
-                Some(_) => {}
-            }
-        }
-        if clash {
-            return report.fatal(Message::MergeFailed {});
-        }
-    }
-    Ok(())
 }

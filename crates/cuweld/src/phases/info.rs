@@ -4,12 +4,12 @@
 //! in the reverse of the order in which they were read. What the link adds stands behind them: for the module, the stack that each
 //! kernel needs; for a kernel, what flows up to it from the functions it calls and it has no record of.
 
-use super::attributes::Attributes;
+use super::attributes::{Attributes, Combine, FLOWING, FunctionAttributes, flowing_row};
 use super::live::LiveSet;
 use super::load::{InputSymbol, Inputs, Place, Role};
 use super::merge::Plan;
 use super::number::Numbering;
-use super::propagate::{KernelProperties, Properties, RecordPlace};
+use super::propagate::{KernelProperties, Properties, UNKNOWN_SPARSITY};
 use super::relocate::Referent;
 use super::resolve::{Fate, Resolution};
 use crate::id::{FileId, FunctionId, InputSymbolId};
@@ -56,6 +56,8 @@ enum OutputRecord<'record> {
     Number { attribute: Attribute, function: FunctionId, number: u32 },
     /// A number.
     Plain { attribute: Attribute, number: u32 },
+    /// Numbers.
+    Words { attribute: Attribute, words: &'record [u32] },
     /// Symbols only.
     Functions { attribute: Attribute, functions: &'record [FunctionId] },
 }
@@ -69,6 +71,7 @@ impl OutputRecord<'_> {
                 OutputRecord::OfSymbol { rest, .. } => 4 + rest.len(),
                 OutputRecord::Number { .. } => 8,
                 OutputRecord::Plain { .. } => 4,
+                OutputRecord::Words { words, .. } => 4 * words.len(),
                 OutputRecord::Functions { functions, .. } => 4 * functions.len(),
             }
     }
@@ -123,6 +126,10 @@ impl Writer<'_, '_> {
                 self.header(format::SIZED, attribute, payload);
                 self.word(number);
             }
+            OutputRecord::Words { attribute, words } => {
+                self.header(format::SIZED, attribute, payload);
+                words.iter().for_each(|&word| self.word(word));
+            }
             OutputRecord::Functions { attribute, functions } => {
                 self.header(format::SIZED, attribute, payload);
                 functions.iter().for_each(|&function| self.function(function));
@@ -171,7 +178,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
         if self.options.executable() {
             for &kernel in kernels {
                 let stack = self.properties.of(kernel).and_then(|properties| properties.stack);
-                let number = stack.map_or(UNKNOWN, |stack| u32::try_from(stack).unwrap_or(UNKNOWN));
+                let number = stack.map_or(UNKNOWN, |stack| stack as u32);
                 take(OutputRecord::Number { attribute: Attribute::MIN_STACK_SIZE, function: kernel, number });
             }
         }
@@ -232,8 +239,8 @@ impl<'facts, 'data> Info<'facts, 'data> {
                 }
             });
         }
-        if let Some(properties) = properties {
-            self.added_records(properties, take);
+        if self.options.executable() {
+            self.added_records(function, attributes, properties, take);
         }
         let data = section.map(|(_, section)| self.inputs.sections()[section].data).unwrap_or_default();
         for record in info::records(data).flatten().filter(is_tail) {
@@ -253,32 +260,56 @@ impl<'facts, 'data> Info<'facts, 'data> {
         properties: Option<&Properties>,
         take: &mut impl FnMut(OutputRecord<'_>),
     ) {
-        match (record.attribute, properties) {
-            (Attribute::NUM_BARRIERS, Some(properties)) => {
-                let value = record.value & 0xff00 | u16::from(properties.barriers);
-                take(OutputRecord::Value { format: record.format, attribute: record.attribute, value });
+        let attribute = record.attribute;
+        let value = |value: u16| OutputRecord::Value { format: record.format, attribute, value };
+        match (attribute, properties) {
+            (Attribute::ERROR, _) => {}
+            (Attribute::CRS_STACK_SIZE, Some(properties)) => {
+                let number = properties.return_stack.map_or(UNKNOWN, |size| size as u32);
+                take(OutputRecord::Plain { attribute, number });
             }
-            (Attribute::EXTERNS, Some(properties)) => {
-                if properties.externs_place == RecordPlace::InPlace && !properties.externs.is_empty() {
-                    take(OutputRecord::Functions { attribute: record.attribute, functions: &properties.externs });
-                }
-            }
+            (Attribute::SYNC_STACK, Some(properties)) => take(value(properties.return_stack.map_or(u16::MAX, |size| size as u16))),
+            (Attribute::SPARSE_MMA_MASK, Some(properties)) => take(value(properties.sparsity)),
             (Attribute::EXTERNS, None) => {
                 let symbols = record.words().map(|raw| self.inputs.symbol_of(file, raw));
                 let functions: Vec<FunctionId> =
                     symbols.filter_map(|symbol| self.resolution.function(symbol)).filter(|&id| self.is_extern(id)).collect();
                 if !functions.is_empty() {
-                    take(OutputRecord::Functions { attribute: record.attribute, functions: &functions });
+                    take(OutputRecord::Functions { attribute, functions: &functions });
+                }
+            }
+            // Only kernels keep it.
+            (Attribute::AT_ENTRY_FRAGMENTS, None) if self.options.executable() => {}
+            (_, Some(properties)) if flowing_row(attribute).is_some() => {
+                if !(properties.externs_move && attribute == Attribute::EXTERNS) {
+                    self.flowing_record(attribute, record.format, properties, take);
                 }
             }
             _ => match record.symbols().next() {
                 None => take(OutputRecord::Copied(record)),
                 Some(raw) => {
                     if let Some(referent) = self.referent(self.inputs.symbol_of(file, raw)) {
-                        take(OutputRecord::OfSymbol { attribute: record.attribute, referent, rest: rest(&record) });
+                        take(OutputRecord::OfSymbol { attribute, referent, rest: rest(&record) });
                     }
                 }
             },
+        }
+    }
+
+    /// The record of an attribute that flowed to a kernel.
+    fn flowing_record(
+        &self,
+        attribute: Attribute,
+        format: u8,
+        properties: &Properties,
+        take: &mut impl FnMut(OutputRecord<'_>),
+    ) {
+        let Some(row) = flowing_row(attribute) else { return };
+        match FLOWING[row].combine {
+            Combine::Functions if properties.externs.is_empty() => {}
+            Combine::Functions => take(OutputRecord::Functions { attribute, functions: &properties.externs }),
+            Combine::Words => take(OutputRecord::Words { attribute, words: &properties.fragments }),
+            _ => take(OutputRecord::Value { format, attribute, value: properties.values[row].unwrap_or(0) }),
         }
     }
 
@@ -288,24 +319,40 @@ impl<'facts, 'data> Info<'facts, 'data> {
             && (self.resolution.functions()[function].kernel || self.resolution.code(self.inputs, function).is_none())
     }
 
-    /// What a kernel has no record of.
-    fn added_records(&self, properties: &Properties, take: &mut impl FnMut(OutputRecord<'_>)) {
-        if properties.stack.is_none() {
-            take(OutputRecord::Plain { attribute: Attribute::CRS_STACK_SIZE, number: UNKNOWN });
+    /// What the objects have no record of.
+    fn added_records(
+        &self,
+        function: FunctionId,
+        attributes: &FunctionAttributes,
+        properties: Option<&Properties>,
+        take: &mut impl FnMut(OutputRecord<'_>),
+    ) {
+        let return_stack = properties.map_or(Some(0), |properties| properties.return_stack);
+        if return_stack != Some(0) && attributes.return_stack.is_none() {
+            let number = return_stack.map_or(UNKNOWN, |size| size as u32);
+            take(OutputRecord::Plain { attribute: Attribute::CRS_STACK_SIZE, number });
         }
-        let mut externs = (properties.externs_place == RecordPlace::AtEnd && !properties.externs.is_empty())
-            .then_some(OutputRecord::Functions { attribute: Attribute::EXTERNS, functions: &properties.externs });
-        if properties.externs_before_barriers
-            && let Some(record) = externs.take()
-        {
-            take(record);
+        if self.attributes.any_sparsity() {
+            let aliases = self.live_aliases(function);
+            let missing = usize::from(attributes.sparsity.is_none());
+            for _ in 0..aliases + missing {
+                let value = properties.map_or(UNKNOWN_SPARSITY, |properties| UNKNOWN_SPARSITY | properties.sparsity);
+                take(OutputRecord::Value { format: format::HALF, attribute: Attribute::SPARSE_MMA_MASK, value });
+            }
         }
-        if properties.new_barrier_record {
-            let (attribute, value) = (Attribute::NUM_BARRIERS, properties.barriers.into());
-            take(OutputRecord::Value { format: format::BYTE, attribute, value });
+        for &row in properties.iter().flat_map(|properties| &properties.new_records) {
+            if let Some(properties) = properties {
+                self.flowing_record(FLOWING[row].attribute, FLOWING[row].format, properties, take);
+            }
         }
-        if let Some(record) = externs {
-            take(record);
+    }
+
+    /// How many live aliases a function has.
+    fn live_aliases(&self, function: FunctionId) -> usize {
+        let functions = self.resolution.functions();
+        match self.resolution.has_aliases() {
+            false => 0,
+            true => functions.enumerate().filter(|(id, alias)| alias.alias_of == Some(function) && self.live.contains(*id)).count(),
         }
     }
 }

@@ -1,14 +1,22 @@
 //! Listings: what `-v` and `-dump-callgraph` print.
 
+use super::attributes::Attributes;
 use super::layout::{Layout, TEXTURE_KINDS};
 use super::live::LiveSet;
 use super::merge::{Content, Plan};
-use super::propagate::KernelProperties;
+use super::propagate::{KernelProperties, barriers};
 use super::resolve::Resolution;
 use crate::diagnostics::{Message, Report};
 use crate::id::FunctionId;
 use cubin::symbol::SymbolKind;
 use std::fmt::Write;
+
+/// Warns of functions that are kept for their address although nothing calls through such a pointer.
+pub fn warn_of_functions_never_called(resolution: &Resolution<'_>, live: &LiveSet, report: &mut Report) {
+    for &function in live.never_called() {
+        report.say(Message::NeverCalled { name: resolution.name(function).into() });
+    }
+}
 
 /// The facts that the listing of resources reads.
 pub struct Resources<'facts, 'data> {
@@ -20,6 +28,8 @@ pub struct Resources<'facts, 'data> {
     pub plan: &'facts Plan<'data>,
     /// Addresses and sizes.
     pub layout: &'facts Layout,
+    /// What each function says of itself.
+    pub attributes: &'facts Attributes,
     /// What each kernel needs.
     pub properties: &'facts KernelProperties,
 }
@@ -58,8 +68,8 @@ impl Resources<'_, '_> {
         let mut text = format!(
             "used {} registers, used {} barriers, {} stack, {} bytes smem, ",
             needs.registers,
-            needs.barriers,
-            needs.stack.unwrap_or(0),
+            barriers(&needs),
+            needs.stack.map_or(self.attributes.of(kernel).frame, |stack| stack as u32).cast_signed(),
             size(sections.shared)
         );
         if sections.parameters.is_some() {

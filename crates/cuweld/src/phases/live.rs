@@ -15,6 +15,7 @@ use crate::options::{KernelRoots, Options};
 pub struct LiveSet {
     live: IdVec<FunctionId, bool>,
     kernels: Vec<FunctionId>,
+    never_called: Vec<FunctionId>,
 }
 
 impl LiveSet {
@@ -26,6 +27,11 @@ impl LiveSet {
     /// The kernels that stay, in order of first mention.
     pub fn kernels(&self) -> &[FunctionId] {
         &self.kernels
+    }
+
+    /// The functions that stay only because their address is taken, in order of first mention.
+    pub fn never_called(&self) -> &[FunctionId] {
+        &self.never_called
     }
 
     /// The functions that stay, in order of first mention.
@@ -40,12 +46,14 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
     let is_defined = |function: FunctionId| resolution.code(inputs, function).is_some();
     let is_kernel = |function: FunctionId| functions[function].kernel && is_defined(function);
     let mut live = IdVec::filled(!options.removes_dead_code(), functions.len());
+    let mut never_called = Vec::new();
     if options.removes_dead_code() {
         let roots = functions.ids().filter(|&id| is_kernel(id) && may_be_launched(resolution.name(id), &options.kernels));
         for function in reachable(graph, roots) {
             live[function] = true;
         }
-        for function in functions.ids().filter(|&id| graph.taken(id).is_some()) {
+        never_called = functions.ids().filter(|&id| graph.taken(id).is_some() && !live[id]).collect();
+        for &function in &never_called {
             live[function] = true;
         }
         let undefined: Vec<FunctionId> = functions
@@ -60,7 +68,7 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
         }
     }
     let kernels = functions.ids().filter(|&id| live[id] && is_kernel(id)).collect();
-    LiveSet { live, kernels }
+    LiveSet { live, kernels, never_called }
 }
 
 /// Every function that calls from `roots` may reach, roots included.
@@ -79,7 +87,7 @@ fn reachable(graph: &CallGraph<'_>, roots: impl Iterator<Item = FunctionId>) -> 
 fn may_be_launched(name: &str, roots: &KernelRoots) -> bool {
     match roots {
         KernelRoots::All => true,
-        KernelRoots::Matching(patterns) => patterns.iter().any(|pattern| matches_pattern(name, pattern)),
+        KernelRoots::Matching(patterns) | KernelRoots::LaunchedByHost(patterns) => patterns.iter().any(|pattern| matches_pattern(name, pattern)),
     }
 }
 

@@ -11,11 +11,11 @@
 
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
-use super::merge::{Content, OutputSection, Plan};
+use super::merge::{Content, OutputSection};
 use super::number::Numbering;
 use super::relocate::{self, Decision, Kept};
 use super::resolve::{Fate, Resolution};
-use crate::id::{FileId, FunctionId, Id, IdVec, InputSectionId, InputSymbolId, SectionId};
+use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SectionId};
 use cubin::relocation::{self, Mode};
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
@@ -270,17 +270,21 @@ impl Facts<'_, '_> {
         for piece in draft.pieces.iter().rev() {
             let file = self.inputs().file_of_section(piece.linked);
             for entry in self.relocations(file, piece.machine).into_iter().rev() {
+                let Some(symbol) = entry.symbol else { continue };
+                if self.relocate.resolution.ignores(self.inputs(), piece.linked, entry.offset, symbol) {
+                    continue;
+                }
                 let offset = piece.moved.get(&entry.offset).copied().unwrap_or(piece.base + entry.offset);
                 let entry = InputRelocation { offset, ..entry };
-                let target = entry.symbol.map(|symbol| &self.inputs().symbols()[symbol]);
-                let patch = match target.map(|row| (row.kind, row.place)) {
+                let row = &self.inputs().symbols()[symbol];
+                let patch = match (row.kind, row.place) {
                     // The references of frames to their common part are made already.
-                    Some((SymbolKind::SECTION, _)) if form == Form::Frames => continue,
-                    Some((SymbolKind::SECTION, Place::Section(target))) => {
+                    (SymbolKind::SECTION, _) if form == Form::Frames => continue,
+                    (SymbolKind::SECTION, Place::Section(target)) => {
                         let base = bases.get(&target).copied().unwrap_or(0);
                         Some((entry.kind, entry.addend.wrapping_add_unsigned(base).cast_unsigned()))
                     }
-                    _ => match self.relocate.decide(section, file, entry, true) {
+                    _ => match self.relocate.decide(section, file, symbol, entry, true) {
                         Decision::Keep(kept) => {
                             contents.kept.push(kept);
                             None

@@ -15,6 +15,7 @@ pub mod number;
 pub mod propagate;
 pub mod reach;
 pub mod references;
+pub mod registers;
 pub mod relocate;
 pub mod resolve;
 pub mod undefined;

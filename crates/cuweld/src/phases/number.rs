@@ -242,8 +242,8 @@ impl Facts<'_, '_> {
             | Content::GlobalZero
             | Content::MachineParameters
             | Content::ReservedShared => self.layout.size(id) > 0,
-            // Objects without functions have an empty one, and it stays.
-            Content::Debug => section.size > 0 || section.name.stem == ".debug_frame",
+            // Objects without functions have empty ones, and those stay.
+            Content::Debug => true,
             Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_present(id),
             Content::ModuleInfo => self.info.module_size() > 0,
             Content::FunctionInfo(function) => self.info.function_size(function, View::linked(self.options.target.views)) > 0,

@@ -3,18 +3,22 @@
 //! Registers and barriers of a kernel are the maximum over all it reaches; its stack is the deepest sum of frames along a call
 //! path, unknown if any path can come back to where it was; the outside functions it uses are those of all it reaches. Each of
 //! these flows from callees to callers, so one sweep over the components of the call graph, callees first, computes all of
-//! them: every edge is looked at once, and no path is ever walked.
+//! them: every edge is looked at once, and no path is ever walked. Only the few attributes that are sums or lists need to know
+//! the functions themselves.
+//!
+//! A program's only kernel is treated as if it reached all live code.
 
-use super::attributes::Attributes;
+use super::attributes::{Attributes, Combine, FLOWING, Moment, flowing_row};
 use super::callgraph::CallGraph;
 use super::components::Components;
 use super::live::LiveSet;
 use super::load::Inputs;
 use super::reach;
 use super::resolve::Resolution;
-use crate::diagnostics::{Failure, Message, Report};
-use crate::id::{FunctionId, Id, InputSectionId};
+use crate::diagnostics::{Message, Report};
+use crate::id::{FunctionId, Id};
 use crate::options::Options;
+use cubin::info::Attribute;
 use std::collections::HashMap;
 
 /// What each kernel needs.
@@ -30,26 +34,20 @@ pub struct Properties {
     pub registers: u32,
     /// Bytes of stack, unless a recursion makes that unknown.
     pub stack: Option<u64>,
-    /// Named barriers.
-    pub barriers: u8,
+    /// Bytes of the stack for returns and reconvergence, likewise.
+    pub return_stack: Option<u64>,
+    /// Which sparse matrix instructions are used, where that is known of any function.
+    pub sparsity: u16,
+    /// Values of attributes that flow, by row of [`FLOWING`].
+    pub values: [Option<u16>; FLOWING.len()],
     /// Functions that something outside of the link provides, and kernels that are launched from the device.
     pub externs: Vec<FunctionId>,
-    /// Where the record of the externs stands.
-    pub externs_place: RecordPlace,
-    /// Whether a record of the barriers has to be made because the kernel itself has none.
-    pub new_barrier_record: bool,
-    /// If records of both are made: whether the one for externs comes first.
-    pub externs_before_barriers: bool,
-}
-
-/// Where a record of a kernel stands.
-#[derive(Copy, Clone, Debug, Default, Eq, PartialEq)]
-pub enum RecordPlace {
-    /// Where the object has it.
-    #[default]
-    InPlace,
-    /// Behind all others.
-    AtEnd,
+    /// Whether the record of the externs is made anew, behind all others, although the kernel has one.
+    pub externs_move: bool,
+    /// Words of entry fragments.
+    pub fragments: Vec<u32>,
+    /// The rows of [`FLOWING`] that the kernel has no record of, in the order in which records are made.
+    pub new_records: Vec<usize>,
 }
 
 impl KernelProperties {
@@ -59,54 +57,62 @@ impl KernelProperties {
     }
 }
 
-/// When a record was first read: objects in order, sections in order.
-type Moment = Option<InputSectionId>;
-
-/// The earlier of two moments; `None` is never.
-fn earlier(a: Moment, b: Moment) -> Moment {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
-}
-
-/// An outside function, and the first record (and place in it) that names it.
-type Extern = (FunctionId, InputSectionId, u32);
+/// What a function without a word on sparse matrix instructions counts as using.
+pub const UNKNOWN_SPARSITY: u16 = 0x8000;
 
 /// What flows through a component.
 #[derive(Clone, Debug)]
 struct Flow {
     registers: u32,
-    barriers: u8,
     stack: Option<u64>,
-    first_barrier_record: Moment,
-    externs: Vec<Extern>,
+    return_stack: Option<u64>,
+    sparsity: u16,
+    /// Row of [`FLOWING`], value, and the first record of it.
+    values: Vec<(usize, u16, Moment)>,
+    /// An outside function, and the first record (and place in it) that names it.
+    externs: Vec<(FunctionId, Moment, u32)>,
 }
 
 impl Flow {
-    const EMPTY: Flow = Flow { registers: 0, barriers: 0, stack: Some(0), first_barrier_record: None, externs: Vec::new() };
+    const EMPTY: Flow = Flow {
+        registers: 0,
+        stack: Some(0),
+        return_stack: Some(0),
+        sparsity: 0,
+        values: Vec::new(),
+        externs: Vec::new(),
+    };
 
-    /// Adds what flows in from a callee, all but the stack.
+    /// Adds what flows in from a callee, all but the stacks.
     fn absorb(&mut self, other: &Flow) {
         self.registers = self.registers.max(other.registers);
-        self.barriers = self.barriers.max(other.barriers);
-        self.first_barrier_record = earlier(self.first_barrier_record, other.first_barrier_record);
-        for &one in &other.externs {
-            self.note(one);
+        self.sparsity |= other.sparsity;
+        for &(row, value, moment) in &other.values {
+            self.note_value(row, value, moment);
+        }
+        for &(function, moment, position) in &other.externs {
+            self.note_extern(function, moment, position);
         }
     }
 
-    fn note(&mut self, (function, section, position): Extern) {
+    fn note_value(&mut self, row: usize, value: u16, moment: Moment) {
+        match self.values.iter_mut().find(|(known, ..)| *known == row) {
+            Some((_, most, first)) => (*most, *first) = ((*most).max(value), (*first).min(moment)),
+            None => self.values.push((row, value, moment)),
+        }
+    }
+
+    fn note_extern(&mut self, function: FunctionId, moment: Moment, position: u32) {
         match self.externs.iter_mut().find(|(known, ..)| *known == function) {
-            Some((_, first, place)) => (*first, *place) = (*first, *place).min((section, position)),
-            None => self.externs.push((function, section, position)),
+            Some((_, first, place)) => (*first, *place) = (*first, *place).min((moment, position)),
+            None => self.externs.push((function, moment, position)),
         }
     }
 
     /// The outside functions in the order in which the records name them first.
     fn externs_in_order(&self) -> Vec<FunctionId> {
         let mut externs = self.externs.clone();
-        externs.sort_unstable_by_key(|&(_, section, position)| (section, position));
+        externs.sort_unstable_by_key(|&(_, moment, position)| (moment, position));
         externs.into_iter().map(|(function, ..)| function).collect()
     }
 }
@@ -127,23 +133,23 @@ pub struct Facts<'facts, 'data> {
     pub attributes: &'facts Attributes,
 }
 
-/// Computes what every kernel needs, and reports what is too much.
-pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) -> Result<KernelProperties, Failure> {
+/// Computes what every kernel needs, and warns where that is unknown.
+pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) -> KernelProperties {
     if !options.executable() {
-        return Ok(KernelProperties { kernels: HashMap::new() });
+        return KernelProperties { kernels: HashMap::new() };
     }
     let flows = facts.sweep();
     let lone_kernel = facts.live.kernels().len() == 1;
     let whole_program = lone_kernel.then(|| facts.whole_program());
-    let kernels: HashMap<FunctionId, Properties> = (facts.live.kernels().iter())
+    let mut kernels: HashMap<FunctionId, Properties> = (facts.live.kernels().iter())
         .map(|&kernel| {
             let reached = &flows[facts.components.of(facts.graph, kernel)];
             (kernel, facts.properties(kernel, reached, whole_program.as_ref()))
         })
         .collect();
+    facts.add_sums_and_lists(&mut kernels);
     facts.report_unknown_stacks(&flows, options, report);
-    facts.report_registers(&kernels, options, report);
-    Ok(KernelProperties { kernels })
+    KernelProperties { kernels }
 }
 
 impl Facts<'_, '_> {
@@ -156,17 +162,26 @@ impl Facts<'_, '_> {
     /// What a function adds by itself.
     fn own(&self, function: FunctionId) -> Flow {
         let attributes = self.attributes.of(function);
+        let is_defined = self.resolution.code(self.inputs, function).is_some();
         let mut flow = Flow {
             registers: attributes.registers,
-            barriers: attributes.barriers.unwrap_or(0),
             stack: Some(attributes.frame.into()),
-            ..Flow::EMPTY
+            return_stack: Some(attributes.return_stack.unwrap_or(0).into()),
+            sparsity: match attributes.sparsity {
+                Some(mask) => mask,
+                None if is_defined && self.live.contains(function) => UNKNOWN_SPARSITY,
+                None => 0,
+            },
+            values: Vec::new(),
+            externs: Vec::new(),
         };
-        if let Some((_, info)) = attributes.info {
-            flow.first_barrier_record = attributes.barriers.map(|_| info);
-            for (position, &function) in attributes.externs.iter().flatten().enumerate() {
-                if self.is_extern(function) {
-                    flow.note((function, info, position as u32));
+        for &(row, value, moment) in &attributes.flowing {
+            flow.note_value(row, value, moment);
+            if FLOWING[row].combine == Combine::Functions {
+                for (position, &function) in attributes.externs.iter().flatten().enumerate() {
+                    if self.is_extern(function) {
+                        flow.note_extern(function, moment, position as u32);
+                    }
                 }
             }
         }
@@ -178,39 +193,38 @@ impl Facts<'_, '_> {
         let mut flows: Vec<Flow> = Vec::with_capacity(self.components.len());
         for component in 0..self.components.len() {
             let mut flow = Flow::EMPTY;
-            let mut own_frame = 0;
-            let mut deepest = Some(0);
+            let (mut frame, mut return_frame) = (0, 0);
+            let (mut deepest, mut deepest_return) = (Some(0), Some(0));
+            let deeper = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.max(b));
             for &node in self.components.members(component) {
                 if (node as usize) < self.graph.len() {
                     let own = self.own(FunctionId::from_index(node as usize));
-                    own_frame = own.stack.unwrap_or(0);
+                    (frame, return_frame) = (own.stack.unwrap_or(0), own.return_stack.unwrap_or(0));
                     flow.absorb(&own);
                 }
                 for next in self.graph.successors(node) {
                     let next = self.components.of_node(next);
                     if next != component {
                         flow.absorb(&flows[next]);
-                        deepest = deepest.zip(flows[next].stack).map(|(a, b)| a.max(b));
+                        deepest = deeper(deepest, flows[next].stack);
+                        deepest_return = deeper(deepest_return, flows[next].return_stack);
                     }
                 }
             }
             // A component without a cycle is a single node, so its frame is the only one.
-            flow.stack = deepest.filter(|_| !self.components.is_cyclic(component)).map(|deepest| deepest + own_frame);
+            let known = !self.components.is_cyclic(component);
+            flow.stack = deepest.filter(|_| known).map(|deepest| deepest + frame);
+            flow.return_stack = deepest_return.filter(|_| known).map(|deepest| deepest + return_frame);
             flows.push(flow);
         }
         flows
     }
 
-    /// What all live functions together need. A program's only kernel is given all of it, whether it gets there or not.
+    /// What all live functions together need.
     fn whole_program(&self) -> Flow {
         let mut flow = Flow::EMPTY;
         for function in self.live.functions() {
-            let own = self.own(function);
-            flow.barriers = flow.barriers.max(own.barriers);
-            flow.first_barrier_record = earlier(flow.first_barrier_record, own.first_barrier_record);
-            for &one in &own.externs {
-                flow.note(one);
-            }
+            flow.absorb(&self.own(function));
         }
         flow
     }
@@ -219,33 +233,76 @@ impl Facts<'_, '_> {
         let attributes = self.attributes.of(kernel);
         let flow = whole_program.unwrap_or(reached);
         let all = flow.externs_in_order();
-        let mut externs: Vec<FunctionId> =
-            attributes.externs.iter().flatten().copied().filter(|&function| self.is_extern(function)).collect();
+        let own = attributes.externs.as_deref().unwrap_or_default();
+        let mut externs: Vec<FunctionId> = own.iter().copied().filter(|&function| self.is_extern(function)).collect();
         let own_count = externs.len();
-        externs.extend(
-            all.iter().copied().filter(|function| !attributes.externs.as_ref().is_some_and(|own| own.contains(function))),
-        );
-        let grew = externs.len() > own_count;
-        let mut externs_place = match attributes.externs {
-            Some(_) => RecordPlace::InPlace,
-            None => RecordPlace::AtEnd,
-        };
-        if whole_program.is_some() && grew {
-            // The lone kernel's record is made anew: every name pushed in front of those before it.
+        externs.extend(all.iter().copied().filter(|function| !own.contains(function)));
+        // A lone kernel's record is made anew if it grows: every name pushed in front of those before it.
+        let externs_move = whole_program.is_some() && attributes.externs.is_some() && externs.len() > own_count;
+        if whole_program.is_some() && externs.len() > own_count {
             externs = all;
             externs.reverse();
-            externs_place = RecordPlace::AtEnd;
         }
-        let first_extern = flow.externs.iter().map(|&(_, section, _)| section).min();
+
+        let mut values = [None; FLOWING.len()];
+        let mut missing: Vec<(usize, Moment)> = Vec::new();
+        for &(row, value, moment) in &flow.values {
+            values[row] = Some(value);
+            let has_record = attributes.flowing(row).is_some();
+            if !has_record || (externs_move && FLOWING[row].combine == Combine::Functions) {
+                missing.push((row, moment));
+            }
+        }
+        match whole_program {
+            Some(_) => missing.sort_unstable_by_key(|&(row, _)| row),
+            None => missing.sort_unstable_by_key(|&(_, moment)| moment),
+        }
         Properties {
             registers: reached.registers,
             stack: reached.stack,
-            barriers: flow.barriers,
+            return_stack: reached.return_stack,
+            sparsity: flow.sparsity,
+            values,
             externs,
-            externs_place,
-            new_barrier_record: attributes.barriers.is_none() && flow.first_barrier_record.is_some(),
-            externs_before_barriers: whole_program.is_none()
-                && first_extern.is_some_and(|first| flow.first_barrier_record.is_none_or(|barrier| first < barrier)),
+            externs_move,
+            fragments: Vec::new(),
+            new_records: missing.into_iter().map(|(row, _)| row).collect(),
+        }
+    }
+
+    /// Adds the attributes for which it matters which functions a kernel reaches.
+    fn add_sums_and_lists(&self, kernels: &mut HashMap<FunctionId, Properties>) {
+        let needs_functions = |row: usize| matches!(FLOWING[row].combine, Combine::Sum | Combine::Last | Combine::Words);
+        let matters: Vec<bool> = (self.resolution.functions().ids())
+            .map(|function| self.attributes.of(function).flowing.iter().any(|&(row, ..)| needs_functions(row)))
+            .collect();
+        if !matters.contains(&true) {
+            return;
+        }
+        let reach =
+            reach::find(self.graph, self.components, self.live.kernels(), |function| matters[function.index()]);
+        let lone_kernel = self.live.kernels().len() == 1;
+        for &kernel in self.live.kernels() {
+            let Some(properties) = kernels.get_mut(&kernel) else { continue };
+            let mut functions: Vec<FunctionId> = match lone_kernel {
+                true => self.live.functions().filter(|&function| function != kernel).collect(),
+                false => reach.of(kernel).filter(|&function| function != kernel).collect(),
+            };
+            functions.sort_unstable_by_key(|&function| self.attributes.of(function).info);
+            // The kernel's own come first, whenever they were read.
+            functions.insert(0, kernel);
+            for (row, flowing) in FLOWING.iter().enumerate().filter(|&(row, _)| needs_functions(row)) {
+                let values = functions.iter().filter_map(|&function| self.attributes.of(function).flowing(row));
+                properties.values[row] = match flowing.combine {
+                    Combine::Sum => values.reduce(u16::wrapping_add),
+                    _ => values.last(),
+                };
+            }
+            for &word in functions.iter().flat_map(|&function| &self.attributes.of(function).fragments) {
+                if !properties.fragments.contains(&word) {
+                    properties.fragments.push(word);
+                }
+            }
         }
     }
 
@@ -265,38 +322,9 @@ impl Facts<'_, '_> {
             }
         }
     }
+}
 
-    /// Reports kernels whose register limit a callee exceeds, one message for each callee that raised the kernel's count.
-    fn report_registers(&self, kernels: &HashMap<FunctionId, Properties>, _options: &Options, report: &mut Report) {
-        let exceeds = |kernel: &FunctionId| {
-            let attributes = self.attributes.of(*kernel);
-            kernels[kernel].registers > attributes.registers.max(attributes.register_limit.unwrap_or(u32::MAX))
-        };
-        let exceeding: Vec<FunctionId> = self.live.kernels().iter().rev().copied().filter(exceeds).collect();
-        if exceeding.is_empty() {
-            return;
-        }
-        let reach = reach::find(self.graph, self.components, &exceeding, |function| self.live.contains(function));
-        for kernel in exceeding {
-            let attributes = self.attributes.of(kernel);
-            let limit = attributes.register_limit.unwrap_or(u32::MAX);
-            let mut current = attributes.registers;
-            let mut callees: Vec<FunctionId> = reach.of(kernel).filter(|&function| function != kernel).collect();
-            callees.sort_unstable_by_key(|&function| self.resolution.code(self.inputs, function).map(|(_, code)| code));
-            for function in callees {
-                let registers = self.attributes.of(function).registers;
-                if registers > current {
-                    current = registers;
-                    if registers > limit {
-                        report.say(Message::RegisterLimit {
-                            kernel: self.resolution.name(kernel).into(),
-                            limit,
-                            function: self.resolution.name(function).into(),
-                            registers,
-                        });
-                    }
-                }
-            }
-        }
-    }
+/// The row of the named barriers.
+pub fn barriers(properties: &Properties) -> u16 {
+    flowing_row(Attribute::NUM_BARRIERS).and_then(|row| properties.values[row]).unwrap_or(0)
 }

@@ -5,7 +5,7 @@
 use super::live::LiveSet;
 use super::load::Inputs;
 use super::resolve::{Resolution, Symbol, is_shared_variable, is_texture};
-use crate::diagnostics::{Failure, Message, Report};
+use crate::diagnostics::{Message, Report};
 use crate::options::Options;
 
 /// Functions that the driver defines.
@@ -38,16 +38,16 @@ pub fn is_driver_function(name: &str) -> bool {
     name.starts_with(DRIVER_PREFIX) || DRIVER_FUNCTIONS.binary_search(&name).is_ok()
 }
 
-/// Reports every name that is missing, and ends the link if there is one.
+/// Reports every name that is missing.
 pub fn check(
     inputs: &Inputs<'_>,
     resolution: &Resolution<'_>,
     live: &LiveSet,
     options: &Options,
     report: &mut Report,
-) -> Result<(), Failure> {
+) {
     if !options.executable() {
-        return Ok(());
+        return;
     }
     for symbol in resolution.symbols().iter() {
         let is_missing = match symbol.function {
@@ -61,7 +61,6 @@ pub fn check(
             });
         }
     }
-    report.checkpoint()
 }
 
 /// Whether a variable must be defined by some input: not what the driver places, and not arrays of unknown size.

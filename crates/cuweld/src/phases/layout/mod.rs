@@ -4,7 +4,6 @@ mod shared;
 mod sort;
 mod textures;
 
-use super::attributes::Attributes;
 use super::callgraph::CallGraph;
 use super::components::Components;
 use super::live::LiveSet;
@@ -68,8 +67,6 @@ pub struct Facts<'facts, 'data> {
     pub live: &'facts LiveSet,
     /// Which shared variables and textures code refers to.
     pub references: &'facts References,
-    /// What each function says of itself.
-    pub attributes: &'facts Attributes,
     /// The sections.
     pub plan: &'facts Plan<'data>,
     /// The shared variables, in the order in which they were met.
@@ -113,23 +110,33 @@ pub fn layout(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Layout, Fail
     Ok(Layout { shared, textures, commons, size, align })
 }
 
-/// Reports memories that are too small for what the program puts there.
+/// Reports memories that are too small for what the program puts there, in the order of the sections.
 fn check_limits(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<SectionId, u64>, report: &mut Report) {
     let target = facts.options.target;
-    if !facts.options.executable() {
-        return;
-    }
+    let limit = target.constant_limit;
+    let executable = facts.options.executable();
     for (id, section) in facts.plan.sections().enumerate() {
-        let is_module_constant =
-            section.content == Content::Pieces && section.target.is_none() && section.kind.constant_bank().is_some();
-        if is_module_constant && size[id] > target.constant_limit {
-            report.say(Message::TooMuchConstant { used: size[id], limit: target.constant_limit });
+        let used = size[id];
+        let owner = section.target.and_then(|text| match facts.plan.sections()[text].content {
+            Content::Text(function) => Some(function),
+            _ => None,
+        });
+        match (section.content, section.kind.constant_bank(), owner) {
+            (Content::KernelShared(kernel), ..) if executable && shared.used_by(kernel) > target.shared_limit => {
+                let (used, limit) = (shared.used_by(kernel), target.shared_limit);
+                report.say(Message::TooMuchShared { kernel: facts.name(kernel), used, limit });
+            }
+            (Content::Pieces, Some(0), Some(kernel)) if executable && used > limit => {
+                report.say(Message::TooMuchParameters { kernel: facts.name(kernel), used, limit });
+            }
+            (Content::Pieces, Some(_), None) if used > limit => report.say(Message::TooMuchConstant { used, limit }),
+            _ => {}
         }
     }
-    for &kernel in facts.live.kernels() {
-        let used = shared.used_by(kernel);
-        if used > target.shared_limit {
-            report.say(Message::TooMuchShared { kernel: facts.name(kernel), used, limit: target.shared_limit });
+    for &kernel in facts.live.kernels().iter().rev().filter(|_| executable) {
+        let constants = facts.plan.function(kernel).constants;
+        if constants.is_some_and(|section| size[section] > limit) {
+            report.say(Message::TooMuchCompilerConstant { kernel: facts.name(kernel) });
         }
     }
 }

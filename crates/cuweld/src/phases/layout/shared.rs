@@ -115,12 +115,13 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     for &variable in facts.shared_variables {
         match variable.owner {
             SharedPlacement::Kernel(kernel) => own.entry(kernel).or_default().push(variable),
-            SharedPlacement::Module => module.push(variable),
+            SharedPlacement::Module | SharedPlacement::Dynamic => module.push(variable),
         }
     }
     let mut groups: Vec<Group> = Vec::new();
     for variable in dealt_merge_sort(&module, Tie::Second, &|a, b| a.size > b.size) {
         match users.of(variable.symbol) {
+            _ if variable.owner == SharedPlacement::Dynamic => {}
             [] if !facts.references.any(variable.symbol) => {}
             [kernel] => own.entry(*kernel).or_default().push(variable),
             kernels => {
@@ -190,7 +191,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         if with_dynamic.contains(&kernel) {
             align = align.max(DYNAMIC_ALIGN);
         }
-        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && align == DYNAMIC_ALIGN;
+        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && align >= DYNAMIC_ALIGN;
         let present = end > 0 || wanted_empty;
         layout.used.insert(kernel, end);
         layout.sections.insert(section, Extent { size: if present { end + reserved } else { 0 }, align, present });

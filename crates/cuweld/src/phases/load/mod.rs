@@ -6,7 +6,10 @@
 //! offset, so that no later phase has to doubt its input.
 
 mod arrange;
+mod demand;
 mod read;
+
+pub use demand::Demand;
 
 use crate::diagnostics::{Failure, Report};
 use crate::id::{FileId, Id, IdRange, IdVec, InputSectionId, InputSymbolId};
@@ -25,6 +28,15 @@ pub struct Input<'data> {
     pub name: &'data str,
     /// The object.
     pub bytes: &'data [u8],
+    /// Whether it takes part in any case.
+    pub demand: Demand,
+}
+
+impl<'data> Input<'data> {
+    /// An object that takes part in any case.
+    pub fn new(name: &'data str, bytes: &'data [u8]) -> Self {
+        Input { name, bytes, demand: Demand::Always }
+    }
 }
 
 /// The parsed inputs.
@@ -34,6 +46,7 @@ pub struct Inputs<'data> {
     sections: IdVec<InputSectionId, InputSection<'data>>,
     symbols: IdVec<InputSymbolId, InputSymbol<'data>>,
     two_views: bool,
+    left_out: Vec<usize>,
 }
 
 /// One object.
@@ -191,6 +204,11 @@ pub fn is_shared(other: u8) -> bool {
 }
 
 impl<'data> Inputs<'data> {
+    /// Which of the given inputs are not needed and take no part, in ascending order.
+    pub fn left_out(&self) -> &[usize] {
+        &self.left_out
+    }
+
     /// The objects, in link order.
     pub fn files(&self) -> &IdVec<FileId, ObjectFile<'data>> {
         &self.files
@@ -262,14 +280,22 @@ pub struct InputRelocation {
 
 /// Reads the inputs.
 pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Report) -> Result<Inputs<'data>, Failure> {
-    let parsed: Vec<_> = inputs.par_iter().map(|input| read::read(input, options)).collect();
-    let two_views = options.target.views == Views::Two;
-    let mut all = Inputs { files: IdVec::new(), sections: IdVec::new(), symbols: IdVec::new(), two_views };
-    for one in parsed {
-        match one {
-            Ok(Some(parsed)) => parsed.append_to(&mut all),
-            Ok(None) => {}
+    let results: Vec<_> = inputs.par_iter().map(|input| read::read(input, options)).collect();
+    let mut parsed = Vec::with_capacity(results.len());
+    for result in results {
+        match result {
+            Ok(object) => parsed.push(object),
             Err(message) => return report.fatal(*message),
+        }
+    }
+    let left_out = demand::left_out(inputs, &parsed);
+    let two_views = options.target.views == Views::Two;
+    let mut all = Inputs { files: IdVec::new(), sections: IdVec::new(), symbols: IdVec::new(), two_views, left_out };
+    for (index, object) in parsed.into_iter().enumerate() {
+        if let Some(object) = object
+            && all.left_out.binary_search(&index).is_err()
+        {
+            object.append_to(&mut all);
         }
     }
     Ok(all)

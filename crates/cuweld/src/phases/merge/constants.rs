@@ -5,7 +5,7 @@
 //! offset in all of them, because the code exists once. A kernel's own constants come first; then those of the functions it
 //! reaches, function by function, at the first offset that is free in all kernels concerned.
 
-use super::plan::{Content, Name, OutputSection, Piece, Pieces, Placement};
+use super::plan::{Content, Name, Piece, Pieces, Placement};
 use super::walk::Walk;
 use crate::id::{FunctionId, Id, InputSectionId, SectionId};
 use crate::phases::load::InputSection;
@@ -17,18 +17,23 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub struct Slot {
     section: SectionId,
-    /// The copy they belong to was replaced by one that has shown none so far.
-    stale: bool,
     /// They belong to copies that were lost only.
     only_lost: bool,
     /// Where the last lost copy's constants were put.
-    lost_offset: u64,
+    lost_offset: Option<u64>,
 }
 
-/// A copy of a function took effect: what the copy before it left is stale.
+/// A copy of a function took effect: what the copy before it left is no longer needed, but its section stays for the new one's.
 pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
-    if let Some(slot) = walk.constants.get_mut(&function) {
-        slot.stale = true;
+    let Some(slot) = walk.constants.get_mut(&function) else { return };
+    slot.lost_offset = None;
+    let section = &mut walk.plan.sections[slot.section];
+    section.pieces = Pieces::default();
+    section.size = 0;
+    if slot.only_lost {
+        section.content = Content::Gone;
+        walk.constants.remove(&function);
+        walk.plan.functions[function].constants = None;
     }
 }
 
@@ -41,23 +46,13 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
     let counts = walk.facts.resolution.code_fate(walk.facts.inputs, code) != Fate::Lost;
     if !walk.constants.contains_key(&function) {
         let output = create(walk, function, text, section);
-        walk.constants.insert(function, Slot { section: output, stale: false, only_lost: !counts, lost_offset: 0 });
+        walk.constants.insert(function, Slot { section: output, only_lost: !counts, lost_offset: None });
     }
-    let Some(slot) = walk.constants.get_mut(&function) else { return };
-    let output = slot.section;
-    if counts {
-        slot.stale = false;
-        slot.only_lost = false;
-        clear(&mut walk.plan.sections[output]);
-        walk.append(output, id);
-        return;
-    }
+    let Some(slot) = walk.constants.get(&function) else { return };
     // The constants of a lost copy are appended, although nothing refers to them.
-    walk.append(output, id);
-    if let (Some(place), Some(slot)) = (walk.plan.placement[id], walk.constants.get_mut(&function))
-        && place.offset > 0
-    {
-        slot.lost_offset = place.offset;
+    walk.append(slot.section, id);
+    if let (false, Some(slot)) = (counts, walk.constants.get_mut(&function)) {
+        slot.lost_offset = walk.plan.placement[id].map(|place| place.offset);
     }
 }
 
@@ -68,19 +63,8 @@ fn create<'data>(walk: &mut Walk<'_, 'data>, function: FunctionId, text: Section
     output
 }
 
-fn clear(section: &mut OutputSection<'_>) {
-    section.pieces = Pieces::default();
-    section.size = 0;
-}
-
 /// Moves the constants of device functions to the kernels that reach them.
 pub fn gather(walk: &mut Walk<'_, '_>) {
-    discard_stale(walk);
-    for &kernel in walk.facts.live.kernels() {
-        if let Some(slot) = walk.constants.get(&kernel).filter(|slot| slot.lost_offset > 0) {
-            walk.plan.null_symbol_value = slot.lost_offset;
-        }
-    }
     let is_kernel = |function: FunctionId| walk.facts.resolution.functions()[function].kernel;
     let mut moving: Vec<(SectionId, FunctionId)> = (walk.constants.iter())
         .filter(|&(&function, slot)| !is_kernel(function) && !slot.only_lost)
@@ -93,21 +77,6 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
             Some(kernels) => move_to_kernels(walk, function, section, kernels),
             // Nobody launches this code, so nobody needs its constants.
             None => walk.plan.sections[section].content = Content::Gone,
-        }
-    }
-}
-
-/// Forgets the constants of replaced copies. A kernel keeps the empty section, in case it takes up others' constants.
-fn discard_stale(walk: &mut Walk<'_, '_>) {
-    let stale: Vec<FunctionId> = walk.constants.iter().filter(|(_, slot)| slot.stale).map(|(&function, _)| function).collect();
-    for function in stale {
-        let Some(slot) = walk.constants.get(&function) else { continue };
-        let section = &mut walk.plan.sections[slot.section];
-        clear(section);
-        if !walk.facts.resolution.functions()[function].kernel {
-            section.content = Content::Gone;
-            walk.constants.remove(&function);
-            walk.plan.functions[function].constants = None;
         }
     }
 }
@@ -164,7 +133,7 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
         walk.plan.placement[piece.section] = Some(Placement { section, offset: offset + piece.offset });
     }
     walk.plan.sections[section].content = Content::Gone;
-    if let Some(slot) = walk.constants.get(&function).filter(|slot| slot.lost_offset > 0) {
-        walk.plan.null_symbol_value = offset + slot.lost_offset;
+    if let Some(lost) = walk.constants.get(&function).and_then(|slot| slot.lost_offset) {
+        walk.plan.null_symbol_value = offset + lost;
     }
 }

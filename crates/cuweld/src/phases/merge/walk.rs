@@ -3,7 +3,7 @@
 use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
-use crate::options::Options;
+use crate::options::{KernelRoots, Options};
 use crate::phases::callgraph::CallGraph;
 use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
@@ -55,6 +55,8 @@ pub enum SharedPlacement {
     Kernel(FunctionId),
     /// Whoever uses it.
     Module,
+    /// Nobody's: an array of unknown size, which has no place among the others but takes part in their order.
+    Dynamic,
 }
 
 /// Makes the plan of the output, and lists the shared variables in the order in which they were met.
@@ -169,6 +171,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             let row = &inputs.symbols()[symbol];
             let Some(function) = (if row.is_function() { resolution.function(symbol) } else { None }) else { continue };
             if !self.facts.live.contains(function) {
+                self.leave_name(function, symbol);
                 continue;
             }
             self.list(symbol);
@@ -192,6 +195,17 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 Part::Local => self.plan.locals.push(Local::Symbol(id)),
                 Part::Global => self.plan.globals.push(id),
             }
+        }
+    }
+
+    /// A kernel that is removed because host code does not launch it leaves the name of one of its sections behind.
+    fn leave_name(&mut self, function: FunctionId, symbol: InputSymbolId) {
+        let resolution = self.facts.resolution;
+        let is_kernel = resolution.functions()[function].kernel && resolution.fate(symbol) == Fate::Taken;
+        if is_kernel && matches!(self.facts.options.kernels, KernelRoots::LaunchedByHost(_)) {
+            let name = Name::of_function(".nv.shared.", resolution.name(function));
+            let flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK;
+            self.create(name, Content::KernelShared(function), SectionType::SHARED, flags, 1);
         }
     }
 
@@ -398,10 +412,22 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             let (Some(place), true) = (self.plan.placement[target], section.size > 0) else { continue };
             let explicit_addends = explicit_addends || self.facts.options.force_explicit_addends;
             self.relocation_section(place.section, explicit_addends);
-            if section.later_entry_without_addend {
+            if section.later_entry_without_addend && self.has_later_entry_without_addend(file, id, target) {
                 self.relocation_section(place.section, false);
             }
         }
+    }
+
+    /// Whether an entry has no addend, other than the first of those that get into the link.
+    ///
+    /// The reference linker makes a section for such entries, although it then puts them with the others.
+    fn has_later_entry_without_addend(&self, file: FileId, relocations: InputSectionId, target: InputSectionId) -> bool {
+        let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
+        let entries = inputs.relocations(file, relocations);
+        let taken = entries.filter(|entry| {
+            entry.symbol.is_none_or(|symbol| !resolution.ignores(inputs, target, entry.offset, symbol))
+        });
+        taken.skip(1).any(|entry| entry.addend == 0)
     }
 
     /// Makes the section with the relocations of a section, if it is not there.

@@ -12,14 +12,14 @@ use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection, Plan};
-use super::resolve::{Fate, Resolution, Symbol, is_shared_variable, is_texture};
+use super::resolve::{Resolution, Symbol, is_shared_variable, is_texture};
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
 use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
-use cubin::symbol::SymbolKind;
+use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
 use rayon::prelude::*;
 
@@ -230,8 +230,12 @@ impl Facts<'_, '_> {
                 let mut capsule = None;
                 let count = self.inputs.sections()[list].entries.as_ref().map_or(0, ExactSizeIterator::len);
                 for (entry, index) in self.inputs.relocations(file, list).rev().zip((0..count).rev()) {
+                    let Some(symbol) = entry.symbol else { continue };
+                    if self.resolution.ignores(self.inputs, piece.section, entry.offset, symbol) {
+                        continue;
+                    }
                     let entry = InputRelocation { offset: entry.offset + piece.offset, ..entry };
-                    let (patch, kept) = match self.decide(section, file, entry, explicit_addends) {
+                    let (patch, kept) = match self.decide(section, file, symbol, entry, explicit_addends) {
                         Decision::Drop => continue,
                         Decision::Keep(kept) => {
                             outcome.kept.push(kept);
@@ -256,8 +260,14 @@ impl Facts<'_, '_> {
     }
 
     /// Decides about one relocation of a section.
-    pub(super) fn decide(&self, section: &OutputSection<'_>, file: FileId, entry: InputRelocation, explicit_addend: bool) -> Decision {
-        let Some(mention) = entry.symbol else { return Decision::Drop };
+    pub(super) fn decide(
+        &self,
+        section: &OutputSection<'_>,
+        file: FileId,
+        mention: InputSymbolId,
+        entry: InputRelocation,
+        explicit_addend: bool,
+    ) -> Decision {
         if kinds::is_hint(entry.kind) {
             return Decision::Drop;
         }
@@ -280,7 +290,9 @@ impl Facts<'_, '_> {
             let is_settled = is_debug && !kinds::is_program_relative(entry.kind);
             return if is_settled { Decision::Apply(patch(addend as u64), kept) } else { Decision::Keep(kept) };
         }
-        if is_debug && self.speaks_of_another_copy(mention, file, explicit_addend) {
+        let function = self.resolution.function(mention);
+        let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
+        if is_debug && explicit_addend && function.is_some_and(was_dropped) {
             return Decision::Drop;
         }
         let Some(id) = self.resolution.meaning(mention) else { return Decision::Drop };
@@ -311,16 +323,10 @@ impl Facts<'_, '_> {
             let patch = Patch { bank: Some(bank), ..patch(value.wrapping_add_signed(entry.addend)) };
             return if gone { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
-        Decision::Keep(kept)
-    }
-
-    /// Whether debug information names a function but means a copy of it that is not in the output.
-    fn speaks_of_another_copy(&self, mention: InputSymbolId, file: FileId, explicit_addend: bool) -> bool {
-        if self.resolution.fate(mention) == Fate::Lost && self.inputs.symbols()[mention].is_function() {
-            return true;
+        if self.options.executable() && is_leftover(symbol) {
+            return Decision::ApplyUnrecorded(patch(u64::MAX));
         }
-        let function = self.resolution.function(mention);
-        explicit_addend && function.is_some_and(|function| self.resolution.debug_reference_was_dropped(function, file))
+        Decision::Keep(kept)
     }
 
     fn is_removed(&self, symbol: &Symbol<'_>) -> bool {
@@ -357,4 +363,10 @@ impl Facts<'_, '_> {
         let gone = self.plan.sections()[place.section].content == Content::Gone;
         Some((place.offset + row.value, bank as u8, gone))
     }
+}
+
+/// Whether a symbol is local to an object that does not define it. The file does not have it, and its address is nowhere.
+fn is_leftover(symbol: &Symbol<'_>) -> bool {
+    let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
+    is_undefined && symbol.binding == Binding::LOCAL && symbol.function.is_none()
 }

@@ -1,0 +1,71 @@
+//! What host code refers to, which tells what device code is needed.
+//!
+//! The host compiler records in each object the kernels it launches and the variables it touches. When every object of a link has
+//! that record, a kernel that none of them names can not be launched.
+
+use crate::options::KernelRoots;
+use fatbin::host::{HostObject, Reference, ReferenceTo};
+
+/// What host code refers to. In names, `*` stands for any characters.
+#[derive(Clone, Debug)]
+pub struct HostReferences {
+    complete: bool,
+    kernels: Vec<String>,
+    variables: Vec<String>,
+    /// What host code of the device runtime library refers to: it has to stay, but says nothing of the program.
+    runtime_kernels: Vec<String>,
+}
+
+impl Default for HostReferences {
+    fn default() -> Self {
+        HostReferences { complete: true, kernels: Vec::new(), variables: Vec::new(), runtime_kernels: Vec::new() }
+    }
+}
+
+impl HostReferences {
+    /// An input that has no record: nothing can be concluded from those of the others.
+    pub(super) fn add_unknown(&mut self) {
+        self.complete = false;
+    }
+
+    /// A host object.
+    pub(super) fn add(&mut self, object: &HostObject<'_>) {
+        let is_recorded =
+            |references: &fatbin::host::References<'_>| references.kind == Reference { to: ReferenceTo::Kernel, external: true };
+        self.complete &= object.references.iter().any(is_recorded);
+        for references in &object.references {
+            let list = match references.kind.to {
+                ReferenceTo::Kernel => &mut self.kernels,
+                ReferenceTo::Variable | ReferenceTo::Constant => &mut self.variables,
+            };
+            list.extend(references.names.iter().map(|&name| name.to_owned()));
+        }
+    }
+
+    /// A host object of the device runtime library.
+    pub(super) fn add_runtime(&mut self, object: &HostObject<'_>) {
+        let kernels = object.references.iter().filter(|references| references.kind.to == ReferenceTo::Kernel);
+        self.runtime_kernels.extend(kernels.flat_map(|references| &references.names).map(|&name| name.to_owned()));
+    }
+
+    /// Whether it is known what host code refers to.
+    pub fn are_known(&self) -> bool {
+        self.complete && !self.kernels.is_empty()
+    }
+
+    /// The kernels that host code may launch, if that is known.
+    pub fn kernel_roots(&self) -> Option<KernelRoots> {
+        let all = || self.kernels.iter().chain(&self.runtime_kernels).cloned().collect();
+        self.are_known().then(|| KernelRoots::LaunchedByHost(all()))
+    }
+
+    /// The names of kernels.
+    pub fn kernels(&self) -> &[String] {
+        &self.kernels
+    }
+
+    /// The names of variables.
+    pub fn variables(&self) -> &[String] {
+        &self.variables
+    }
+}

@@ -1,0 +1,169 @@
+//! From what users give to what is linked: containers opened, code for the target chosen, the rest compiled.
+//!
+//! [`link`](crate::link()) takes relocatable device objects. Users have host objects, archives, fatbins and PTX. The way from
+//! there has two steps, both without files or processes, so that programs and libraries can share it:
+//!
+//! * [`unpack`]: open every container, choose the code for the target in each, unpack it;
+//!
+//! Inputs are told by their contents, never by their names: names lie.
+
+mod host_info;
+mod open;
+mod unpack;
+
+pub use host_info::HostReferences;
+pub use unpack::unpack;
+
+use crate::phases::load::Demand;
+use cubin::target::Target;
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+/// A file, or a member of an archive that the caller has opened.
+#[derive(Clone, Debug)]
+pub struct RawInput<'data> {
+    /// The name that messages use.
+    pub name: String,
+    /// Its absolute path: what an object that names no module is registered as.
+    pub path: String,
+    /// Its contents.
+    pub bytes: &'data [u8],
+    /// Whether it is a member of an archive. Of those, the ones without code for the target are passed over in silence.
+    pub member: bool,
+    /// Whether it takes part in any case.
+    pub demand: Demand,
+}
+
+/// How inputs are opened.
+#[derive(Clone, Debug)]
+pub struct UnpackOptions {
+    /// The architecture to link for.
+    pub target: &'static Target,
+    /// Whether link-time optimization was asked for.
+    pub link_time_optimization: bool,
+    /// The most that all inputs together may unpack to, in bytes.
+    pub limit: u64,
+    /// What to do with files that are nothing known.
+    pub unknown: Unknown,
+    /// Warn about objects that have no code for the target.
+    pub warn_of_missing_code: bool,
+}
+
+/// What to do with files that are nothing known.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Unknown {
+    /// Refuse them.
+    Refuse,
+    /// What the reference linker does, which goes by the name: some are refused, most are passed over.
+    ByName,
+}
+
+/// What the inputs hold for the target.
+#[derive(Clone, Debug, Default)]
+pub struct Unpacked<'data> {
+    /// The code, in link order.
+    pub units: Vec<Unit<'data>>,
+    /// The modules that the host's part of the program registers, in link order.
+    pub modules: Vec<Module>,
+    /// What host code refers to.
+    pub host_references: HostReferences,
+    /// What was passed over.
+    pub skipped: Vec<Skipped>,
+}
+
+/// The code of one translation unit.
+#[derive(Clone, Debug)]
+pub struct Unit<'data> {
+    /// The name that messages use: a file, or an archive and its member.
+    pub name: String,
+    /// The code.
+    pub code: Code<'data>,
+    /// Whether it takes part in any case.
+    pub demand: Demand,
+}
+
+/// Code for the target.
+#[derive(Clone, Debug)]
+pub enum Code<'data> {
+    /// An object.
+    Cubin(Cow<'data, [u8]>),
+    /// PTX, and the options it is to be compiled with.
+    Ptx {
+        /// The text, without the NUL that may end it.
+        text: Cow<'data, [u8]>,
+        /// Options, as the assembler takes them, separated by blanks.
+        options: String,
+    },
+    /// Intermediate code for link-time optimization, and the options it was compiled with.
+    LtoIr {
+        /// The code: bare, or alone in a fatbin.
+        data: Cow<'data, [u8]>,
+        /// Whether it is bare.
+        bare: bool,
+        /// Options, separated by blanks.
+        options: String,
+    },
+}
+
+/// A module that the host's part of the program registers.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Module {
+    /// Its id: part of the name of a function.
+    pub id: String,
+    /// Whether its code takes part in any case.
+    pub demand: Demand,
+    /// Its units.
+    pub units: Range<usize>,
+}
+
+/// An input that was passed over.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Skipped {
+    /// Its name.
+    pub name: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why an input was passed over.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Why {
+    /// It is a file of a kind that holds nothing to link.
+    Kind(fatbin::Kind),
+    /// A host object without device code.
+    NoDeviceCode,
+    /// Its device code is linked already: it was not compiled to be linked (`-rdc=true`), or it is the output of a device link.
+    LinkedAlready,
+    /// Another input is the output of a device link that had this one among its inputs.
+    PartOf(String),
+    /// A host object that does not register its device code, so that the program could not use it.
+    NotRegistered,
+    /// A member of an archive that has no code for the target, and what it has instead.
+    NoCodeForTarget(String),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Kind(kind) => write!(out, "it is {kind}"),
+            Why::NoDeviceCode => out.write_str("it has no device code"),
+            Why::LinkedAlready => {
+                out.write_str("its device code is linked already, or was not compiled to be linked (-rdc=true)")
+            }
+            Why::PartOf(other) => write!(out, "'{other}' contains it, linked"),
+            Why::NotRegistered => out.write_str("it does not register its device code"),
+            Why::NoCodeForTarget(found) => write!(out, "it has no code for the target, only {found}"),
+        }
+    }
+}
+
+impl Unpacked<'_> {
+    /// The ids of the modules whose registration functions the host's part of the program has to call.
+    ///
+    /// `left_out` says which units took no part.
+    pub fn registered(&self, left_out: impl Fn(usize) -> bool) -> impl Iterator<Item = &str> {
+        let taken = move |module: &&Module| module.demand == Demand::Always || !module.units.clone().all(&left_out);
+        self.modules.iter().filter(taken).map(|module| module.id.as_str())
+    }
+}

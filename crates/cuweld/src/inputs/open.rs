@@ -1,0 +1,121 @@
+//! Opening: archives become lists of members, and everything is told by its contents.
+
+use super::{RawInput, Unknown, Why};
+use crate::diagnostics::Message;
+use crate::phases::load::Demand;
+use fatbin::archive::{Contents, Member};
+use fatbin::identify::{ByteOrder, Class, Form, HostElf};
+use fatbin::{Archive, HostObject, Kind, identify};
+use rayon::prelude::*;
+
+/// One file or member, told by its contents.
+#[derive(Debug)]
+pub(super) struct Opened<'data> {
+    pub name: String,
+    pub path: String,
+    pub member: bool,
+    pub demand: Demand,
+    pub contents: Content<'data>,
+}
+
+/// What a file or member is.
+#[derive(Debug)]
+pub(super) enum Content<'data> {
+    Host(Box<HostObject<'data>>),
+    Cubin(&'data [u8]),
+    Fatbin(&'data [u8]),
+    Ptx(&'data [u8]),
+    LtoIr(&'data [u8]),
+    Nothing(Why),
+}
+
+/// Opens archives and tells everything by its contents.
+pub(super) fn open<'data>(inputs: &[RawInput<'data>], unknown: Unknown) -> Result<Vec<Opened<'data>>, Box<Message>> {
+    let mut found = Vec::new();
+    for input in inputs {
+        match identify(input.bytes) {
+            Kind::Archive | Kind::ThinArchive => {
+                let archive = Archive::parse(input.bytes).map_err(|error| damaged(&input.name, &error))?;
+                add_members(&archive, input, &input.name, &mut found)?;
+            }
+            _ => found.push(input.clone()),
+        }
+    }
+    found.into_par_iter().map(|input| tell(input, unknown)).collect()
+}
+
+/// A container that can not be opened.
+pub(super) fn damaged(name: &str, error: &fatbin::Error) -> Box<Message> {
+    Box::new(Message::BadContainer { file: name.to_owned(), problem: error.to_string() })
+}
+
+/// The members of an archive, and of archives in it. Members of thin archives are files, which the caller has to bring.
+fn add_members<'data>(
+    archive: &Archive<'data>,
+    input: &RawInput<'data>,
+    name: &str,
+    found: &mut Vec<RawInput<'data>>,
+) -> Result<(), Box<Message>> {
+    for member in archive.members() {
+        let member: Member<'data> = member.map_err(|error| damaged(name, &error))?;
+        let Contents::Inside(bytes) = member.contents else { continue };
+        let member_name = format!("{name}:{}", member.display_name());
+        if matches!(identify(bytes), Kind::Archive) {
+            let nested = archive.parse_nested(&member, bytes).map_err(|error| damaged(name, &error))?;
+            add_members(&nested, input, &member_name, found)?;
+        } else {
+            found.push(RawInput { name: member_name, bytes, member: true, ..input.clone() });
+        }
+    }
+    Ok(())
+}
+
+fn tell(input: RawInput<'_>, unknown: Unknown) -> Result<Opened<'_>, Box<Message>> {
+    let bytes = input.bytes;
+    let contents = match identify(bytes) {
+        Kind::Cubin(_) => Content::Cubin(bytes),
+        Kind::Fatbin => Content::Fatbin(bytes),
+        Kind::Ptx => Content::Ptx(bytes),
+        Kind::LtoIr => Content::LtoIr(bytes),
+        Kind::HostElf(HostElf { class: Class::Bits64, byte_order: ByteOrder::Little, form: Form::Relocatable, .. }) => {
+            if let Some(message) = by_name(&input, true).filter(|_| unknown == Unknown::ByName) {
+                return Err(message);
+            }
+            let object = HostObject::parse(bytes).map_err(|error| damaged(&input.name, &error))?;
+            Content::Host(Box::new(object))
+        }
+        // Programs and shared libraries hold only code that is linked already.
+        kind @ (Kind::HostElf(_) | Kind::Empty | Kind::Archive | Kind::ThinArchive) => Content::Nothing(Why::Kind(kind)),
+        kind if input.member => Content::Nothing(Why::Kind(kind)),
+        kind => {
+            let message = match unknown {
+                Unknown::Refuse => Some(Box::new(Message::UnknownFormat { file: input.name.clone(), found: kind.to_string() })),
+                Unknown::ByName => by_name(&input, false),
+            };
+            match message {
+                Some(message) => return Err(message),
+                None => Content::Nothing(Why::Kind(kind)),
+            }
+        }
+    };
+    Ok(Opened { name: input.name, path: input.path, member: input.member, demand: input.demand, contents })
+}
+
+/// The size up to which the reference linker takes a file for unreadable.
+const LEAST_SIZE: usize = 56;
+
+/// What the reference linker says of a file whose contents do not fit its name, if it says anything.
+fn by_name(input: &RawInput<'_>, host_object: bool) -> Option<Box<Message>> {
+    let file = input.name.clone();
+    let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let message = match extension {
+        _ if input.member => return None,
+        _ if input.bytes.len() < LEAST_SIZE => Message::CannotOpenInput { file, cause: "the file is too short".into() },
+        "cubin" if host_object => Message::NotADeviceElf { file },
+        "cubin" => Message::NotADeviceObject { file },
+        "fatbin" => Message::NotAFatbin { file },
+        "ltoir" => Message::NotIntermediateCode { file },
+        _ => return None,
+    };
+    Some(Box::new(message))
+}

@@ -1,0 +1,237 @@
+//! Unpacking: the code for the target, out of every container.
+
+use super::open::{Content, Opened, damaged, open};
+use super::{Code, Module, RawInput, Skipped, Unit, UnpackOptions, Unpacked, Why};
+use crate::diagnostics::{Diagnostic, Failure, Message, Report};
+use crate::phases::load::Demand;
+use fatbin::choose::{Choice, Description, choose, inventory};
+use fatbin::container::Fatbins;
+use fatbin::entry::{EntryKind, Packing};
+use fatbin::{Entry, HostObject, fatbins};
+use hashbrown::HashMap;
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// Opens the inputs and takes what is for the target.
+pub fn unpack<'data>(
+    inputs: &[RawInput<'data>],
+    options: &UnpackOptions,
+    report: &mut Report,
+) -> Result<Unpacked<'data>, Failure> {
+    let opened = match open(inputs, options.unknown) {
+        Ok(opened) => opened,
+        Err(message) => return report.fatal(*message),
+    };
+    let linked = linked_modules(&opened);
+    let mut search = Search { options, report, linked, picks: Vec::new(), found: Unpacked::default() };
+    for input in opened {
+        search.add(input)?;
+    }
+    let Search { picks, mut found, .. } = search;
+    if let Some(message) = over_limit(&picks, options.limit) {
+        return report.fatal(message);
+    }
+    let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
+    let units: Result<Vec<Unit<'data>>, _> = picks.into_par_iter().map(|pick| pick.unpack(limit)).collect();
+    match units {
+        Ok(units) => found.units = units,
+        Err(message) => return report.fatal(*message),
+    }
+    Ok(found)
+}
+
+/// Modules that are linked already, and the output of a device link that contains them.
+fn linked_modules<'data>(opened: &[Opened<'data>]) -> HashMap<&'data str, String, foldhash::fast::FixedState> {
+    let mut linked = HashMap::default();
+    for input in opened {
+        if let Content::Host(object) = &input.contents {
+            linked.extend(object.linked_module_ids.iter().map(|&id| (id, input.name.clone())));
+        }
+    }
+    linked
+}
+
+/// Code that was found, not yet unpacked.
+struct Pick<'data> {
+    name: String,
+    demand: Demand,
+    source: Source<'data>,
+}
+
+enum Source<'data> {
+    Entry(Entry<'data>),
+    Cubin(&'data [u8]),
+    Ptx(&'data [u8]),
+    LtoIr(&'data [u8]),
+}
+
+/// Refuses inputs that together promise more than is allowed, before any is unpacked.
+fn over_limit(picks: &[Pick<'_>], limit: u64) -> Option<Message> {
+    let mut total: u64 = 0;
+    for pick in picks {
+        if let Source::Entry(entry) = &pick.source
+            && entry.packing() != Packing::Stored
+        {
+            total = total.saturating_add(entry.unpacked_size);
+            if total > limit {
+                let problem = format!("the inputs up to this one unpack to {total} bytes, and {limit} are allowed");
+                return Some(Message::BadContainer { file: pick.name.clone(), problem });
+            }
+        }
+    }
+    None
+}
+
+impl<'data> Pick<'data> {
+    fn unpack(self, limit: usize) -> Result<Unit<'data>, Box<Message>> {
+        let code = match self.source {
+            Source::Cubin(bytes) => Code::Cubin(bytes.into()),
+            Source::Ptx(bytes) => Code::Ptx { text: without_nul(bytes).into(), options: String::new() },
+            Source::LtoIr(bytes) => Code::LtoIr { data: bytes.into(), bare: true, options: String::new() },
+            Source::Entry(entry) => {
+                let unpack = || entry.unpack(limit).map_err(|error| damaged(&self.name, &error));
+                match entry.kind {
+                    EntryKind::Ptx => Code::Ptx { text: unpack()?, options: entry.options.to_owned() },
+                    EntryKind::LtoIr => {
+                        Code::LtoIr { data: Cow::Owned(entry.to_fatbin()), bare: false, options: entry.options.to_owned() }
+                    }
+                    EntryKind::Cubin | EntryKind::Other(_) => Code::Cubin(unpack()?),
+                }
+            }
+        };
+        Ok(Unit { name: self.name, code, demand: self.demand })
+    }
+}
+
+/// The text before the NUL that may end it.
+fn without_nul(text: &[u8]) -> &[u8] {
+    text.split(|&byte| byte == 0).next().unwrap_or_default()
+}
+
+/// The search for code, input by input.
+struct Search<'search, 'data> {
+    options: &'search UnpackOptions,
+    report: &'search mut Report,
+    linked: HashMap<&'data str, String, foldhash::fast::FixedState>,
+    picks: Vec<Pick<'data>>,
+    found: Unpacked<'data>,
+}
+
+impl<'data> Search<'_, 'data> {
+    fn add(&mut self, input: Opened<'data>) -> Result<(), Failure> {
+        let first_unit = self.picks.len();
+        let references = &mut self.found.host_references;
+        let ids = match &input.contents {
+            Content::Nothing(why) => return self.skip(&input, why.clone()),
+            Content::Host(object) => {
+                match input.demand {
+                    Demand::Runtime => references.add_runtime(object),
+                    _ => references.add(object),
+                }
+                if let Some(why) = self.reason_to_skip(object) {
+                    return self.skip(&input, why);
+                }
+                for section in &object.relocatable_code {
+                    self.choose(&input, section.fatbins())?;
+                }
+                object.module_ids.iter().map(|&id| id.to_owned()).collect()
+            }
+            other => {
+                if input.demand != Demand::Runtime {
+                    references.add_unknown();
+                }
+                let source = match other {
+                    Content::Cubin(bytes) => Some(Source::Cubin(bytes)),
+                    Content::Ptx(bytes) => Some(Source::Ptx(bytes)),
+                    Content::LtoIr(_) if !self.options.link_time_optimization => {
+                        return self.report.fatal(Message::NotIntermediateCode { file: input.name.clone() });
+                    }
+                    Content::LtoIr(bytes) => Some(Source::LtoIr(bytes)),
+                    _ => None,
+                };
+                match (source, other) {
+                    (Some(source), _) => self.pick(&input, source),
+                    (None, Content::Fatbin(bytes)) => self.choose(&input, fatbins(bytes))?,
+                    (None, _) => {}
+                }
+                Vec::new()
+            }
+        };
+        let units = first_unit..self.picks.len();
+        let demand = input.demand;
+        match ids.is_empty() {
+            // Members of archives that register nothing themselves are not known by a path of their own.
+            true if !input.member => self.found.modules.push(Module { id: identifier(&input.path), demand, units }),
+            _ => self.found.modules.extend(ids.into_iter().map(|id| Module { id, demand, units: units.clone() })),
+        }
+        Ok(())
+    }
+
+    fn reason_to_skip(&self, object: &HostObject<'data>) -> Option<Why> {
+        let part_of = object.module_ids.iter().find_map(|id| self.linked.get(id));
+        match part_of {
+            Some(other) => Some(Why::PartOf(other.clone())),
+            None if object.relocatable_code.iter().all(|section| section.data.is_empty()) => {
+                Some(if object.has_linked_code { Why::LinkedAlready } else { Why::NoDeviceCode })
+            }
+            None if !object.has_registration => Some(Why::NotRegistered),
+            None => None,
+        }
+    }
+
+    fn skip(&mut self, input: &Opened<'data>, why: Why) -> Result<(), Failure> {
+        self.found.skipped.push(Skipped { name: input.name.clone(), why });
+        Ok(())
+    }
+
+    fn pick(&mut self, input: &Opened<'data>, source: Source<'data>) {
+        self.picks.push(Pick { name: input.name.clone(), demand: input.demand, source });
+    }
+
+    /// Chooses an entry in each fatbin.
+    fn choose(&mut self, input: &Opened<'data>, fatbins: Fatbins<'data>) -> Result<(), Failure> {
+        for fatbin in fatbins {
+            let entries = fatbin.and_then(|fatbin| fatbin.entries().collect::<fatbin::Result<Vec<_>>>());
+            let entries = match entries {
+                Ok(entries) => entries,
+                Err(error) => return self.report.fatal(*damaged(&input.name, &error)),
+            };
+            let described: Vec<Description> = entries.iter().map(Entry::description).collect();
+            match choose(&described, self.options.target, self.options.link_time_optimization) {
+                Choice::Entry(index) => {
+                    if let Some(&entry) = entries.get(index) {
+                        self.pick(input, Source::Entry(entry));
+                    }
+                }
+                Choice::OnlyLtoIr => return self.report.fatal(Message::NeedsLinkTimeOptimization {}),
+                Choice::Nothing => self.miss(input, &described)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// There is no code for the target.
+    fn miss(&mut self, input: &Opened<'data>, described: &[Description]) -> Result<(), Failure> {
+        let there = match described.is_empty() {
+            true => "nothing".to_owned(),
+            false => inventory(described),
+        };
+        if input.member {
+            return self.skip(input, Why::NoCodeForTarget(there));
+        }
+        if self.options.warn_of_missing_code {
+            let target = self.options.target.name.into();
+            let message = Message::NoCodeForTarget { file: input.name.clone(), target };
+            self.report.add(Diagnostic::new(message).hint(format!("it has {there}")));
+            if self.report.has_errors() {
+                return self.report.fatal(Message::NothingToLink {});
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A path as a part of a C identifier.
+fn identifier(path: &str) -> String {
+    path.bytes().map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte) } else { '_' }).collect()
+}

@@ -1,0 +1,134 @@
+//! Registers: kernels whose limit a function they call exceeds, and the listing of the call graph.
+//!
+//! A kernel's register count is raised by one callee after the other, in the order of their code. Each step that exceeds the
+//! kernel's limit is an error of its own; the listing shows every step. Only these two need the steps, so they are not taken
+//! otherwise.
+
+use super::attributes::Attributes;
+use super::callgraph::CallGraph;
+use super::components::Components;
+use super::live::LiveSet;
+use super::load::Inputs;
+use super::merge::Plan;
+use super::propagate::KernelProperties;
+use super::reach;
+use super::resolve::Resolution;
+use crate::demangle::demangle;
+use crate::diagnostics::{Message, Report};
+use crate::id::{FunctionId, Id};
+use crate::options::{NameStyle, Options};
+use std::fmt::Write;
+
+/// The facts that are read.
+pub struct Facts<'facts, 'data> {
+    /// The inputs.
+    pub inputs: &'facts Inputs<'data>,
+    /// What names mean.
+    pub resolution: &'facts Resolution<'data>,
+    /// Who calls whom.
+    pub graph: &'facts CallGraph<'data>,
+    /// The cycles of the call graph.
+    pub components: &'facts Components,
+    /// What stays.
+    pub live: &'facts LiveSet,
+    /// What each function needs by itself.
+    pub attributes: &'facts Attributes,
+    /// What each kernel needs.
+    pub properties: &'facts KernelProperties,
+    /// The sections.
+    pub plan: &'facts Plan<'data>,
+}
+
+/// Checks the limits, and prints the call graph if it is asked for.
+pub fn check(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) {
+    if !options.executable() {
+        return;
+    }
+    if let Some(style) = options.dump_call_graph {
+        facts.list_graph(style, options, report);
+    }
+    let exceeds = |kernel: &FunctionId| {
+        let limit = facts.attributes.of(*kernel).register_limit.unwrap_or(u32::MAX);
+        facts.properties.of(*kernel).is_some_and(|needs| needs.registers > limit)
+    };
+    let kernels: Vec<FunctionId> = facts.live.kernels().iter().rev().copied().collect();
+    if options.dump_call_graph.is_some() || kernels.iter().any(exceeds) {
+        facts.raise(&kernels, options.dump_call_graph, report);
+    }
+}
+
+impl Facts<'_, '_> {
+    fn shown(&self, function: FunctionId, style: NameStyle) -> String {
+        let name = self.resolution.name(function);
+        match style {
+            NameStyle::Mangled => name.to_owned(),
+            NameStyle::Demangled => demangle(name).into_owned(),
+        }
+    }
+
+    /// Raises the register counts step by step: callees in the order of their code, for each the last kernel first.
+    fn raise(&self, kernels: &[FunctionId], style: Option<NameStyle>, report: &mut Report) {
+        let is_callee = |function: FunctionId| {
+            self.live.contains(function)
+                && !self.resolution.functions()[function].kernel
+                && self.resolution.code(self.inputs, function).is_some()
+        };
+        let reach = reach::find(self.graph, self.components, kernels, is_callee);
+        let mut steps: Vec<(FunctionId, usize)> = Vec::new();
+        for (position, &kernel) in kernels.iter().enumerate() {
+            steps.extend(reach.of(kernel).map(|function| (function, position)));
+        }
+        steps.sort_by_key(|&(function, position)| (self.plan.function(function).text, position));
+        let mut current: Vec<u32> = kernels.iter().map(|&kernel| self.attributes.of(kernel).registers).collect();
+        for (function, position) in steps {
+            let kernel = kernels[position];
+            let registers = self.attributes.of(function).registers;
+            if registers <= current[position] {
+                continue;
+            }
+            current[position] = registers;
+            let limit = self.attributes.of(kernel).register_limit.unwrap_or(u32::MAX);
+            if registers > limit {
+                report.say(Message::RegisterLimit {
+                    kernel: self.resolution.name(kernel).into(),
+                    limit,
+                    function: self.resolution.name(function).into(),
+                    registers,
+                });
+            }
+            if let Some(style) = style {
+                let (function, kernel) = (self.shown(function, style), self.shown(kernel, style));
+                report.list(format!("regcount {registers} for {function} propagated to entry {kernel}"));
+            }
+        }
+    }
+
+    /// Lists every function with its registers and callees.
+    fn list_graph(&self, style: NameStyle, options: &Options, report: &mut Report) {
+        report.list(format!("callgraph for sm_{}:", options.target.number));
+        report.list("# A: s -> B // s (number A) potentially calls B");
+        report.list("# s [N]     // s uses N registers");
+        report.list("# ^s        // s is entry point");
+        report.list("# &s        // s has address taken");
+        for function in self.resolution.functions().ids() {
+            let mut line = format!("{}: ", function.index() + 1);
+            if self.live.contains(function) {
+                if self.resolution.functions()[function].kernel {
+                    line.push('^');
+                }
+                if self.graph.taken(function).is_some() {
+                    line.push('&');
+                }
+                line.push_str(&self.shown(function, style));
+                if self.resolution.code(self.inputs, function).is_some() {
+                    _ = write!(line, " [{}]", self.attributes.of(function).registers);
+                }
+                line.push_str(" ->");
+                for callee in self.graph.callees(function).filter(|&callee| self.live.contains(callee)) {
+                    _ = write!(line, " {}", callee.index() + 1);
+                }
+            }
+            report.list(line);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Clashes: mentions of one name that do not fit together.
+//!
+//! Each check stands alone, so one mention can clash in several ways, and each is said: its memory space, its size, and that it is
+//! defined already.
+
+use super::Symbol;
+use crate::diagnostics::{Diagnostic, Message};
+use crate::id::FileId;
+use crate::phases::load::{InputSymbol, Inputs, OTHER_KERNEL, Place};
+use cubin::symbol::{Binding, Space, SymbolKind};
+
+/// Something that does not fit together.
+#[derive(Debug)]
+pub enum Clash<'data> {
+    /// A kernel here, a device function there.
+    Kernel { name: &'data str },
+    /// Different memories, or a variable here and a function there.
+    Space { name: &'data str, first: Owner, function_over_variable: bool },
+    /// Different sizes.
+    Size { name: &'data str, first: Owner },
+    /// Two definitions, neither of which gives way.
+    Definition { name: &'data str, first: Owner },
+    /// A tentative definition that is larger than the real one.
+    Common { name: &'data str, file: FileId },
+    /// Different parameters or results.
+    Prototype { name: &'data str, first: FileId },
+    /// Weak copies of a kernel with parameters of different sizes.
+    Parameters { name: &'data str },
+}
+
+/// The object that a name was first seen in.
+#[derive(Copy, Clone, Debug)]
+pub enum Owner {
+    /// This one.
+    File(FileId),
+    /// None: the reference linker remembers no object for textures.
+    Nobody,
+}
+
+/// What a symbol is in.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+enum Memory {
+    Code,
+    Texture(SymbolKind),
+    Variable(Space),
+}
+
+fn memory(kind: SymbolKind, other: u8) -> Memory {
+    match kind {
+        SymbolKind::FUNCTION => Memory::Code,
+        SymbolKind::TEXTURE | SymbolKind::SAMPLER | SymbolKind::SURFACE => Memory::Texture(kind),
+        _ => Memory::Variable(Space::from_bits(other >> 5)),
+    }
+}
+
+fn owner(symbol: &Symbol<'_>) -> Owner {
+    match memory(symbol.kind, symbol.other) {
+        Memory::Texture(_) => Owner::Nobody,
+        _ => Owner::File(symbol.named_after),
+    }
+}
+
+/// Checks a further mention of a name as a function.
+pub fn function<'data>(known: &Symbol<'data>, row: &InputSymbol<'data>) -> Vec<Clash<'data>> {
+    let (name, first) = (row.name, owner(known));
+    let mut clashes = Vec::new();
+    let is_variable = known.function.is_none();
+    if (known.other ^ row.other) & OTHER_KERNEL != 0 {
+        clashes.push(Clash::Kernel { name });
+    }
+    if is_variable {
+        let function_over_variable = row.other & OTHER_KERNEL == 0;
+        clashes.push(Clash::Space { name, first, function_over_variable });
+    }
+    if is_defined_twice(known, row) {
+        clashes.push(Clash::Definition { name, first });
+    }
+    clashes
+}
+
+/// Checks a further mention of a name as something else than a function.
+pub fn variable<'data>(
+    known: &Symbol<'data>,
+    known_initialised: bool,
+    row: &InputSymbol<'data>,
+    initialised: bool,
+    file: FileId,
+) -> Vec<Clash<'data>> {
+    let (name, first) = (row.name, owner(known));
+    let (old, new) = (memory(known.kind, known.other), memory(row.kind, row.other));
+    if matches!(new, Memory::Texture(_)) {
+        return if old == new { Vec::new() } else { vec![Clash::Definition { name, first }] };
+    }
+    let mut clashes = Vec::new();
+    if old != new {
+        clashes.push(Clash::Space { name, first, function_over_variable: false });
+        if matches!(old, Memory::Texture(_)) {
+            return clashes;
+        }
+    }
+    let sizes_differ = row.size != known.size;
+    let known_common = known.common_align.is_some();
+    match (known_common, row.place) {
+        (true, Place::Common) => {}
+        (true, Place::Section(_)) if initialised => {
+            if row.size < known.size {
+                clashes.push(Clash::Common { name, file: known.named_after });
+            }
+        }
+        (false, Place::Common) if known_initialised => {
+            if row.size > known.size {
+                clashes.push(Clash::Common { name, file });
+            }
+        }
+        _ => {
+            let any_size_now = row.place == Place::Undefined && row.size == 0;
+            let any_size_before = known.definition.is_none() && !known_common && (known.size == 0 || known.function.is_some());
+            if sizes_differ && !any_size_now && !any_size_before {
+                clashes.push(Clash::Size { name, first });
+            }
+        }
+    }
+    let tentative_over_zero = row.place == Place::Common && known.definition.is_some() && !known_initialised;
+    if is_defined_twice(known, row) && (row.place != Place::Common || (tentative_over_zero && known.binding == Binding::GLOBAL)) {
+        clashes.push(Clash::Definition { name, first });
+    }
+    clashes
+}
+
+fn is_defined_twice(known: &Symbol<'_>, row: &InputSymbol<'_>) -> bool {
+    known.definition.is_some()
+        && row.place != Place::Undefined
+        && known.binding == Binding::GLOBAL
+        && row.binding == Binding::GLOBAL
+}
+
+impl Clash<'_> {
+    /// Whether the reference linker loses its way in the call graph over this.
+    pub fn confuses_call_graph(&self) -> bool {
+        matches!(self, Clash::Space { function_over_variable: true, .. })
+    }
+
+    /// The message for it; `file` is the object at hand.
+    pub fn describe(&self, inputs: &Inputs<'_>, file: FileId) -> Diagnostic {
+        let file_name = |file: FileId| inputs.files()[file].name.to_owned();
+        let owner_name = |owner: Owner| match owner {
+            Owner::File(file) => file_name(file),
+            Owner::Nobody => "<input>".to_owned(),
+        };
+        let file = file_name(file);
+        Diagnostic::new(match *self {
+            Clash::Kernel { name } => Message::NotAKernelEverywhere { name: name.into() },
+            Clash::Space { name, first, .. } => Message::SpaceMismatch { name: name.into(), file, first: owner_name(first) },
+            Clash::Size { name, first } => Message::SizeMismatch { name: name.into(), file, first: owner_name(first) },
+            Clash::Definition { name, first } => {
+                Message::MultipleDefinition { name: name.into(), file, first: owner_name(first) }
+            }
+            Clash::Common { name, file } => Message::CommonLargerThanDefinition { name: name.into(), file: file_name(file) },
+            Clash::Prototype { name, first } => {
+                Message::PrototypeMismatch { name: name.into(), file, first: file_name(first) }
+            }
+            Clash::Parameters { name } => Message::ParameterSizeMismatch { name: name.into() },
+        })
+    }
+}

@@ -1,0 +1,207 @@
+//! Resolve: what every name means.
+//!
+//! Objects are taken in link order, and in each object first the functions, then everything else; the first mention of a
+//! name fixes its place in the output's symbol table for good. A definition that comes later than another one of the same
+//! name is *lost* (the earlier one stays) or *replaces* the earlier one: a strong definition replaces a weak one, and of two
+//! weak functions the one with fewer registers wins, then the one compiled for the newer virtual architecture, then the first.
+//!
+//! What became of each definition is kept, not only who won: a lost or replaced copy leaves traces in the output (its bytes
+//! in a data section, its frame in the debug information, its call edges).
+
+mod clash;
+mod walk;
+
+use super::load::{Inputs, Place, Role, is_shared};
+use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SymbolId};
+use cubin::symbol::{Binding, SymbolKind};
+use std::collections::HashMap;
+use std::ops::Range;
+pub use walk::resolve;
+
+/// Debug sections that speak of the bytes of code, and not of what they mean.
+const FOLLOWS_CODE: [&str; 3] = [".debug_frame", ".debug_line", ".nv_debug_line_sass"];
+
+/// The meaning of every symbol of every input.
+#[derive(Debug)]
+pub struct Resolution<'data> {
+    symbols: IdVec<SymbolId, Symbol<'data>>,
+    functions: IdVec<FunctionId, Function<'data>>,
+    meaning: IdVec<InputSymbolId, Option<SymbolId>>,
+    fate: IdVec<InputSymbolId, Fate>,
+    commons: Vec<SymbolId>,
+    lost_ranges: HashMap<InputSectionId, Vec<Range<u64>>>,
+    has_aliases: bool,
+    replaced_before: HashMap<FunctionId, FileId>,
+}
+
+/// A name, or one local symbol, and what it means.
+#[derive(Clone, Debug)]
+pub struct Symbol<'data> {
+    /// Its name.
+    pub name: &'data str,
+    /// In which part of the symbol table it stands.
+    pub part: Part,
+    /// Local, weak or global.
+    pub binding: Binding,
+    /// Function, variable, texture...
+    pub kind: SymbolKind,
+    /// Memory space, visibility, and whether a function is a kernel.
+    pub other: u8,
+    /// Its size.
+    pub size: u64,
+    /// Where it was mentioned first.
+    pub first: Mention,
+    /// The object that messages name: a variable's first mention, a function's first definition.
+    pub named_after: FileId,
+    /// The definition that counts.
+    pub definition: Option<Mention>,
+    /// Set while every definition is tentative: the alignment it needs.
+    pub common_align: Option<u64>,
+    /// The function it is.
+    pub function: Option<FunctionId>,
+}
+
+/// A symbol of an input, and that input.
+#[derive(Copy, Clone, Debug)]
+pub struct Mention {
+    /// The object.
+    pub file: FileId,
+    /// Its symbol.
+    pub symbol: InputSymbolId,
+}
+
+/// The two parts of a symbol table.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Part {
+    /// Local and weak symbols, and sections.
+    Local,
+    /// Global symbols, and names that were undefined when they were mentioned first.
+    Global,
+}
+
+/// A function, in order of first mention.
+#[derive(Clone, Debug)]
+pub struct Function<'data> {
+    /// Its symbol.
+    pub symbol: SymbolId,
+    /// Whether it is a kernel.
+    pub kernel: bool,
+    /// The function whose code it names as well, when it is an alias.
+    pub alias_of: Option<FunctionId>,
+    /// The virtual architecture of its first definition, which later weak ones are compared with.
+    virtual_sm: Option<u32>,
+    /// The prototype that the first object that gave one gave it.
+    prototype: Option<&'data str>,
+    /// The size of the parameters of its first definition, if it is a kernel.
+    parameters: Option<u64>,
+}
+
+/// What became of a definition.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Fate {
+    /// It defines nothing.
+    Reference,
+    /// It is the definition that counts.
+    Taken,
+    /// It counted until a later one replaced it.
+    Replaced,
+    /// An earlier one stayed.
+    Lost,
+}
+
+impl<'data> Resolution<'data> {
+    /// The symbols, in order of first mention.
+    pub fn symbols(&self) -> &IdVec<SymbolId, Symbol<'data>> {
+        &self.symbols
+    }
+
+    /// The functions, in order of first mention.
+    pub fn functions(&self) -> &IdVec<FunctionId, Function<'data>> {
+        &self.functions
+    }
+
+    /// What a symbol of an input means; nothing for section symbols, deleted ones, and those of lost copies.
+    pub fn meaning(&self, symbol: InputSymbolId) -> Option<SymbolId> {
+        self.meaning[symbol]
+    }
+
+    /// The function that a symbol of an input means.
+    pub fn function(&self, symbol: InputSymbolId) -> Option<FunctionId> {
+        self.meaning[symbol].and_then(|id| self.symbols[id].function)
+    }
+
+    /// What became of a definition.
+    pub fn fate(&self, symbol: InputSymbolId) -> Fate {
+        self.fate[symbol]
+    }
+
+    /// The variables that have only tentative definitions, in order of the first of those.
+    pub fn commons(&self) -> impl DoubleEndedIterator<Item = SymbolId> + '_ {
+        self.commons.iter().copied().filter(|&id| self.symbols[id].common_align.is_some())
+    }
+
+    /// Whether a relocation of `target` concerns only what did not get into the link, so that it is not even read.
+    ///
+    /// That is so for the frames and lines of a lost copy of a function, and for the initial value of a lost variable. In a
+    /// constant bank the reference linker goes by the symbol that the relocation names, and so loses relocations of
+    /// variables that do count; here only those of lost variables go.
+    pub fn ignores(&self, inputs: &Inputs<'data>, target: InputSectionId, offset: u64, symbol: InputSymbolId) -> bool {
+        let section = &inputs.sections()[target];
+        let in_lost_variable =
+            || self.lost_ranges.get(&target).is_some_and(|ranges| ranges.iter().any(|range| range.contains(&offset)));
+        let is_lost = self.fate[symbol] == Fate::Lost;
+        match section.role {
+            Role::Debug => is_lost && FOLLOWS_CODE.contains(&section.name) && inputs.symbols()[symbol].is_function(),
+            Role::GlobalData => in_lost_variable(),
+            Role::ModuleConstants(_) => is_lost && in_lost_variable(),
+            _ => false,
+        }
+    }
+
+    /// Whether any function is an alias of another.
+    pub fn has_aliases(&self) -> bool {
+        self.has_aliases
+    }
+
+    /// The name of a function.
+    pub fn name(&self, function: FunctionId) -> &'data str {
+        self.symbols[self.functions[function].symbol].name
+    }
+
+    /// The section with the code of a function, in the object whose definition counts.
+    pub fn code(&self, inputs: &Inputs<'data>, function: FunctionId) -> Option<(FileId, InputSectionId)> {
+        let definition = self.symbols[self.functions[function].symbol].definition?;
+        match inputs.symbols()[definition.symbol].place {
+            Place::Section(section) => Some((definition.file, section)),
+            _ => None,
+        }
+    }
+
+    /// What became of the code in a section: the fate of the function it is the body of.
+    pub fn code_fate(&self, inputs: &Inputs<'data>, section: InputSectionId) -> Fate {
+        inputs.sections()[section].owner.map_or(Fate::Reference, |owner| self.fate[owner])
+    }
+
+    /// Whether debug information of `file` about `function` speaks of a copy that was replaced, and so was dropped with it.
+    ///
+    /// The reference linker drops the explicit-addend relocations of debug sections together with those of the code, when
+    /// the replaced code has any of its own.
+    pub fn debug_reference_was_dropped(&self, function: FunctionId, file: FileId) -> bool {
+        self.replaced_before.get(&function).is_some_and(|&by| file < by)
+    }
+}
+
+/// Whether a symbol is a shared variable.
+pub fn is_shared_variable(symbol: &Symbol<'_>) -> bool {
+    symbol.function.is_none() && is_shared(symbol.other)
+}
+
+/// Whether the compiler marked a symbol as its own business: constants of one function, parameters.
+pub fn is_internal(symbol: &Symbol<'_>) -> bool {
+    symbol.other & 3 == 1 && !is_shared(symbol.other)
+}
+
+/// Whether a symbol is a texture, sampler or surface reference.
+pub fn is_texture(symbol: &Symbol<'_>) -> bool {
+    matches!(symbol.kind, SymbolKind::TEXTURE | SymbolKind::SAMPLER | SymbolKind::SURFACE)
+}

@@ -1,0 +1,335 @@
+//! The walk over the inputs' symbols.
+
+use super::clash::{self, Clash};
+use super::{Fate, Function, Mention, Part, Resolution, Symbol};
+use crate::diagnostics::{Failure, Message, Report};
+use crate::id::{FileId, FunctionId, IdVec, InputSectionId, SymbolId};
+use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
+use cubin::symbol::{Binding, SymbolKind};
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+/// Resolves all names.
+pub fn resolve<'data>(inputs: &Inputs<'data>, report: &mut Report) -> Result<Resolution<'data>, Failure> {
+    let mut walk = Walk {
+        inputs,
+        table: HashTable::with_capacity(inputs.symbols().len() / 2),
+        hasher: FixedState::default(),
+        had_relocations: HashMap::new(),
+        clashes: Vec::new(),
+        result: Resolution {
+            symbols: IdVec::new(),
+            functions: IdVec::new(),
+            meaning: IdVec::filled(None, inputs.symbols().len()),
+            fate: IdVec::filled(Fate::Reference, inputs.symbols().len()),
+            commons: Vec::new(),
+            lost_ranges: HashMap::new(),
+            has_aliases: false,
+            replaced_before: HashMap::new(),
+        },
+    };
+    for (file, object) in inputs.files().enumerate() {
+        for symbol in object.symbols.iter().filter(|&id| inputs.symbols()[id].is_function()) {
+            walk.function(Mention { file, symbol });
+        }
+        for symbol in object.symbols.iter() {
+            let row = &inputs.symbols()[symbol];
+            if !row.is_function() && row.kind != SymbolKind::SECTION && !row.name.is_empty() {
+                walk.variable(Mention { file, symbol });
+            }
+        }
+        walk.parameters(file);
+        walk.prototypes(file);
+        // Everything that is wrong with an object is said, but no further object is looked at.
+        if !walk.clashes.is_empty() {
+            return walk.report_clashes(file, report);
+        }
+    }
+    Ok(walk.result)
+}
+
+pub(super) struct Walk<'inputs, 'data> {
+    inputs: &'inputs Inputs<'data>,
+    table: HashTable<SymbolId>,
+    hasher: FixedState,
+    /// Whether some copy of a function that counted for a while had relocations.
+    had_relocations: HashMap<FunctionId, bool>,
+    /// What does not fit together in the object at hand.
+    clashes: Vec<Clash<'data>>,
+    result: Resolution<'data>,
+}
+
+impl<'inputs, 'data> Walk<'inputs, 'data> {
+    fn row(&self, mention: Mention) -> &'inputs InputSymbol<'data> {
+        &self.inputs.symbols()[mention.symbol]
+    }
+
+    /// The symbol that a name means already.
+    fn known(&self, name: &str) -> Option<SymbolId> {
+        let symbols = &self.result.symbols;
+        self.table.find(self.hasher.hash_one(name), |&id| symbols[id].name == name).copied()
+    }
+
+    /// Makes a symbol for a name that was not seen before, or for a local symbol.
+    fn create(&mut self, mention: Mention) -> SymbolId {
+        let row = self.row(mention);
+        let defined = row.place != Place::Undefined;
+        // A weak reference to something undefined is kept among the globals, as a global.
+        let binding = if row.binding == Binding::WEAK && !defined { Binding::GLOBAL } else { row.binding };
+        let id = self.result.symbols.push(Symbol {
+            name: row.name,
+            part: if binding == Binding::GLOBAL { Part::Global } else { Part::Local },
+            binding,
+            kind: row.kind,
+            other: row.other,
+            size: row.size,
+            first: mention,
+            named_after: mention.file,
+            definition: None,
+            common_align: None,
+            function: None,
+        });
+        if row.binding != Binding::LOCAL {
+            let symbols = &self.result.symbols;
+            let hasher = &self.hasher;
+            self.table.insert_unique(hasher.hash_one(row.name), id, |&other| hasher.hash_one(symbols[other].name));
+        }
+        id
+    }
+
+    fn find_or_create(&mut self, mention: Mention) -> (SymbolId, bool) {
+        let row = self.row(mention);
+        let known = if row.binding == Binding::LOCAL { None } else { self.known(row.name) };
+        let (id, is_new) = match known {
+            Some(id) => (id, false),
+            None => (self.create(mention), true),
+        };
+        self.result.meaning[mention.symbol] = Some(id);
+        (id, is_new)
+    }
+
+    fn function(&mut self, mention: Mention) {
+        let (id, is_new) = self.find_or_create(mention);
+        let row = self.row(mention);
+        if is_new {
+            let function = self.result.functions.push(Function {
+                symbol: id,
+                kernel: row.other & OTHER_KERNEL != 0,
+                alias_of: None,
+                virtual_sm: None,
+                prototype: None,
+                parameters: None,
+            });
+            self.result.symbols[id].function = Some(function);
+        } else {
+            self.clashes.extend(clash::function(&self.result.symbols[id], row));
+        }
+        let (Place::Section(section), Some(function)) = (row.place, self.result.symbols[id].function) else { return };
+        match self.result.symbols[id].definition {
+            None => {
+                self.result.functions[function].alias_of = self.aliased(mention, section);
+                self.result.has_aliases |= self.result.functions[function].alias_of.is_some();
+                self.result.functions[function].virtual_sm = self.inputs.files()[mention.file].virtual_sm;
+                self.result.symbols[id].named_after = mention.file;
+                self.define(id, mention);
+            }
+            Some(earlier) if self.replaces(id, function, earlier, mention) => {
+                self.result.fate[earlier.symbol] = Fate::Replaced;
+                if self.note_relocations(function, earlier) {
+                    self.result.replaced_before.insert(function, mention.file);
+                }
+                self.define(id, mention);
+            }
+            Some(_) => self.result.fate[mention.symbol] = Fate::Lost,
+        }
+        let kernel = self.result.symbols[id].other & OTHER_KERNEL != 0;
+        self.result.functions[function].kernel = kernel;
+    }
+
+    /// The function whose code an alias names: the one that the code's section belongs to.
+    fn aliased(&self, mention: Mention, section: InputSectionId) -> Option<FunctionId> {
+        let owner = self.inputs.sections()[section].owner?;
+        let counts = owner != mention.symbol && self.result.fate[owner] == Fate::Taken;
+        counts.then(|| self.result.function(owner)).flatten()
+    }
+
+    fn define(&mut self, id: SymbolId, mention: Mention) {
+        let row = self.row(mention);
+        let symbol = &mut self.result.symbols[id];
+        symbol.definition = Some(mention);
+        symbol.binding = row.binding;
+        symbol.size = row.size;
+        if symbol.function.is_some() {
+            symbol.other = row.other;
+        }
+        self.result.fate[mention.symbol] = Fate::Taken;
+    }
+
+    /// Whether a second definition of a function takes the place of the one that counts.
+    fn replaces(&self, id: SymbolId, function: FunctionId, earlier: Mention, later: Mention) -> bool {
+        if self.result.symbols[id].binding != Binding::WEAK {
+            return false;
+        }
+        let (old, new) = (self.row(earlier), self.row(later));
+        match new.registers.cmp(&old.registers) {
+            _ if new.binding == Binding::GLOBAL => true,
+            std::cmp::Ordering::Less => true,
+            std::cmp::Ordering::Greater => false,
+            // Compared with the first definition, not with the one that counts now.
+            std::cmp::Ordering::Equal => {
+                self.inputs.files()[later.file].virtual_sm > self.result.functions[function].virtual_sm
+            }
+        }
+    }
+
+    /// Notes that a copy of a function is about to be replaced. Whether any copy that counted so far had relocations.
+    fn note_relocations(&mut self, function: FunctionId, copy: Mention) -> bool {
+        let Place::Section(code) = self.row(copy).place else { return false };
+        let has = self.inputs.attached(code).any(|id| {
+            let section = &self.inputs.sections()[id];
+            matches!(section.role, Role::Relocations { .. }) && section.size > 0
+        });
+        let had = self.had_relocations.entry(function).or_default();
+        *had |= has;
+        *had
+    }
+
+    fn variable(&mut self, mention: Mention) {
+        let row = self.row(mention);
+        if let Place::Section(section) = row.place
+            && !self.has_home(section)
+        {
+            return;
+        }
+        let (id, is_new) = self.find_or_create(mention);
+        if !is_new {
+            let symbol = &self.result.symbols[id];
+            let is_initialised = |mention: Mention| self.is_initialised(mention);
+            let known_initialised = symbol.definition.is_some_and(is_initialised);
+            self.clashes.extend(clash::variable(symbol, known_initialised, row, is_initialised(mention), mention.file));
+            if symbol.function.is_some() {
+                return;
+            }
+        }
+        match row.place {
+            Place::Undefined => {}
+            Place::Common => self.common(id, mention),
+            Place::Section(_) => self.define_variable(id, mention),
+        }
+    }
+
+    /// Whether a definition has bytes, as opposed to starting as zero.
+    fn is_initialised(&self, mention: Mention) -> bool {
+        match self.row(mention).place {
+            Place::Section(section) => self.inputs.sections()[section].role != Role::GlobalZero,
+            _ => false,
+        }
+    }
+
+    /// Whether what is defined in a section gets into the link at all: not what belongs to a lost function's code.
+    fn has_home(&self, section: InputSectionId) -> bool {
+        let row = &self.inputs.sections()[section];
+        match (row.role, row.target) {
+            (Role::FunctionConstants(_), Some(code)) => {
+                matches!(self.result.code_fate(self.inputs, code), Fate::Taken | Fate::Replaced)
+            }
+            (Role::KernelShared, Some(code)) => self.inputs.sections()[code].owner.is_some(),
+            _ => true,
+        }
+    }
+
+    /// A tentative definition: the largest size counts, with the first one's alignment. Definitions that only say that
+    /// the variable starts as zero are as good as tentative.
+    fn common(&mut self, id: SymbolId, mention: Mention) {
+        let row = self.row(mention);
+        let definition = self.result.symbols[id].definition;
+        if definition.is_some_and(|definition| self.is_initialised(definition)) {
+            return;
+        }
+        if let Some(definition) = definition {
+            self.result.fate[definition.symbol] = Fate::Replaced;
+        }
+        let symbol = &mut self.result.symbols[id];
+        symbol.definition = None;
+        if symbol.common_align.is_some() {
+            symbol.size = symbol.size.max(row.size);
+        } else {
+            symbol.common_align = Some(row.value.max(1));
+            symbol.size = row.size;
+            self.result.commons.push(id);
+        }
+    }
+
+    fn define_variable(&mut self, id: SymbolId, mention: Mention) {
+        let row = self.row(mention);
+        let symbol = &self.result.symbols[id];
+        let fate = match symbol.definition {
+            // It stays tentative, and this definition's room stays unused.
+            None if symbol.common_align.is_some() && !self.is_initialised(mention) => {
+                if row.binding == Binding::WEAK { Fate::Lost } else { Fate::Replaced }
+            }
+            None => Fate::Taken,
+            Some(earlier) if symbol.binding == Binding::WEAK && row.binding == Binding::GLOBAL => {
+                self.result.fate[earlier.symbol] = Fate::Replaced;
+                Fate::Taken
+            }
+            Some(_) => Fate::Lost,
+        };
+        if fate == Fate::Taken {
+            self.result.symbols[id].common_align = None;
+            self.define(id, mention);
+        }
+        if let (Fate::Lost, Place::Section(section)) = (fate, row.place) {
+            self.result.lost_ranges.entry(section).or_default().push(row.value..row.value + row.size);
+        }
+        self.result.fate[mention.symbol] = fate;
+    }
+
+    /// Weak copies of a kernel must have parameters of the same size.
+    fn parameters(&mut self, file: FileId) {
+        for id in self.inputs.files()[file].sections.iter() {
+            let section = &self.inputs.sections()[id];
+            let (Role::FunctionConstants(0), Some(code)) = (section.role, section.target) else { continue };
+            let owner = self.inputs.sections()[code].owner;
+            let Some(function) = owner.and_then(|owner| self.result.function(owner)) else { continue };
+            let symbol = &self.result.symbols[self.result.functions[function].symbol];
+            match self.result.functions[function].parameters {
+                None => self.result.functions[function].parameters = Some(section.size),
+                Some(size) if size != section.size && symbol.binding == Binding::WEAK => {
+                    self.clashes.push(Clash::Parameters { name: symbol.name });
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Every mention of a function must have the same prototype.
+    fn prototypes(&mut self, file: FileId) {
+        for record in &self.inputs.files()[file].calls {
+            let (CallRecord::Prototype { function, prototype } | CallRecord::AddressTaken { function, prototype }) = *record
+            else {
+                continue;
+            };
+            let Some(id) = self.result.function(function) else { continue };
+            match self.result.functions[id].prototype {
+                None => self.result.functions[id].prototype = Some(prototype),
+                Some(known) if known != prototype => {
+                    let symbol = &self.result.symbols[self.result.functions[id].symbol];
+                    self.clashes.push(Clash::Prototype { name: symbol.name, first: symbol.named_after });
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Says what does not fit together, and ends the link.
+    fn report_clashes(&self, file: FileId, report: &mut Report) -> Result<Resolution<'data>, Failure> {
+        for clash in &self.clashes {
+            report.add(clash.describe(self.inputs, file));
+        }
+        let function_over_variable = self.clashes.iter().any(Clash::confuses_call_graph);
+        report.fatal(if function_over_variable { Message::NoCallGraphNode {} } else { Message::MergeFailed {} })
+    }
+}

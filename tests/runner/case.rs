@@ -1,0 +1,148 @@
+//! What a case is: a folder with `case.toml`, sources, stored inputs and stored results.
+//!
+//! ```text
+//! tests/cases/NAME/case.toml           what it is about, how to link it, what to expect
+//!                  *.ptx, *.cu         sources, and other files that the link reads
+//!                  inputs/ARCH/        what the sources were built into
+//!                  expected/ARCH/      the outputs; messages.nvlink and messages.rich, unless there are none
+//! ```
+
+use crate::linker::{Files, Outcome};
+use serde::Deserialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What `case.toml` says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recipe {
+    /// The rule that the case shows, in one or two sentences.
+    #[allow(dead_code, reason = "for people; it is required, so that every case has it")]
+    pub about: String,
+    /// The architectures to link for.
+    pub archs: Vec<String>,
+    /// How the sources are built, when it is not `ptxas -c` for every `.ptx` and `nvcc -rdc=true -cubin` for every `.cu`.
+    pub build: Option<Vec<String>>,
+    /// The links, one after the other: each the words behind the program's name.
+    pub link: Vec<String>,
+    /// The files that the links make.
+    #[serde(default = "default_outputs")]
+    pub outputs: Vec<String>,
+    /// The exit status of the last link; one that fails ends the case.
+    #[serde(default)]
+    pub status: i32,
+    /// Why cuweld differs from the reference here on purpose. The stored results are then cuweld's own.
+    pub deviates: Option<String>,
+}
+
+fn default_outputs() -> Vec<String> {
+    vec!["out.cubin".into()]
+}
+
+/// A case.
+#[derive(Debug)]
+pub struct Case {
+    /// The folder's name.
+    pub name: String,
+    /// The folder.
+    pub folder: PathBuf,
+    /// What `case.toml` says.
+    pub recipe: Recipe,
+}
+
+/// What is stored of a result.
+pub struct Expected {
+    /// The result in the reference's way of speaking.
+    pub outcome: Outcome,
+    /// The messages in cuweld's own way.
+    pub rich: String,
+}
+
+/// The name of the file that holds the messages of the reference.
+pub const NVLINK_MESSAGES: &str = "messages.nvlink";
+/// The name of the file that holds cuweld's own messages.
+pub const RICH_MESSAGES: &str = "messages.rich";
+
+/// The folder `tests`.
+pub fn tests_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests")
+}
+
+/// All cases, by name.
+pub fn all() -> Result<Vec<Arc<Case>>, String> {
+    let mut cases = Vec::new();
+    for folder in entries(&tests_folder().join("cases"))?.into_iter().filter(|path| path.is_dir()) {
+        let path = folder.join("case.toml");
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let recipe: Recipe = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        cases.push(Arc::new(Case { name, folder, recipe }));
+    }
+    Ok(cases)
+}
+
+impl Case {
+    /// The sources and other files at the top of the folder.
+    pub fn sources(&self) -> Result<Files, String> {
+        let mut files = files(&self.folder)?;
+        files.remove("case.toml");
+        Ok(files)
+    }
+
+    /// What the link needs, as it is stored.
+    pub fn stored_inputs(&self, arch: &str) -> Result<Files, String> {
+        let mut all = self.sources()?;
+        all.extend(files(&self.inputs_folder(arch))?);
+        Ok(all)
+    }
+
+    /// Where the inputs for an architecture are stored.
+    pub fn inputs_folder(&self, arch: &str) -> PathBuf {
+        self.folder.join("inputs").join(arch)
+    }
+
+    /// Where the results for an architecture are stored.
+    pub fn expected_folder(&self, arch: &str) -> PathBuf {
+        self.folder.join("expected").join(arch)
+    }
+
+    /// The stored result.
+    pub fn expected(&self, arch: &str) -> Result<Expected, String> {
+        let mut outputs = files(&self.expected_folder(arch))?;
+        let mut text = |name: &str| {
+            let bytes = outputs.remove(name).unwrap_or_default();
+            String::from_utf8(bytes).map_err(|_| format!("{}/expected/{arch}/{name} is not text", self.name))
+        };
+        let (messages, rich) = (text(NVLINK_MESSAGES)?, text(RICH_MESSAGES)?);
+        Ok(Expected { outcome: Outcome { status: self.recipe.status, messages, outputs }, rich })
+    }
+
+    /// A line of the recipe for an architecture, as words.
+    pub fn words(line: &str, arch: &str) -> Vec<String> {
+        line.split_whitespace().map(|word| word.replace("{arch}", arch)).collect()
+    }
+}
+
+/// The files of a folder with their contents; none when there is no such folder.
+fn files(folder: &Path) -> Result<Files, String> {
+    if !folder.exists() {
+        return Ok(Files::new());
+    }
+    let mut files = Files::new();
+    for path in entries(folder)?.into_iter().filter(|path| path.is_file()) {
+        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        files.insert(path.file_name().unwrap_or_default().to_string_lossy().into_owned(), bytes);
+    }
+    Ok(files)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error| format!("{}: {error}", folder.display());
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        paths.push(entry.map_err(failed)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}

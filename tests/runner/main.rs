@@ -1,0 +1,130 @@
+//! Runs `tests/cases`: every folder there is one link, with what it must come to beside it.
+//!
+//! Three stages, of which the first two are here:
+//!
+//! - *golden* links the stored inputs with cuweld and compares with the stored results. Nothing but cargo is needed.
+//! - *differential* builds the inputs from their sources, links them with the reference and with cuweld, and compares
+//!   the two. It runs where the reference toolkit is installed (`eval "$(scripts/toolkit)"`), and says so where it is
+//!   skipped; `REQUIRE_ALL=1` turns a skipped stage into a failure.
+//! - *run* executes programs on a GPU: `tests/gpu/run`.
+//!
+//! `tests/ratchet.toml` records how far each case has come; it only rises. `cargo xtask bless` refreshes what is stored.
+
+mod bless;
+mod case;
+mod compare;
+mod linker;
+mod ratchet;
+mod toolkit;
+
+use case::Case;
+use libtest_mimic::{Arguments, Failed, Trial};
+use linker::{Linker, Speech};
+use ratchet::{Level, Ratchet};
+use std::process::ExitCode;
+use std::sync::Arc;
+use toolkit::Toolkit;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let prepared = case::all().and_then(|cases| Ok((cases, Ratchet::read()?)));
+    let (cases, ratchet) = match prepared {
+        Ok(prepared) => prepared,
+        Err(message) => return fail(&message),
+    };
+    let toolkit = Toolkit::find();
+    if std::env::var_os("BLESS").is_some() {
+        return match bless::bless(&cases, arguments.filter.as_deref(), toolkit.as_ref(), &ratchet) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(message) => fail(&message),
+        };
+    }
+    let trials = trials(&cases, &Arc::new(ratchet), toolkit);
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// One test for each case, architecture and stage.
+fn trials(cases: &[Arc<Case>], ratchet: &Arc<Ratchet>, toolkit: Option<Toolkit>) -> Vec<Trial> {
+    let required = std::env::var_os("REQUIRE_ALL").is_some();
+    if toolkit.is_none() && !required {
+        say("the differential stage is skipped: the reference toolkit is neither on PATH nor in CUDA_HOME");
+    }
+    let toolkit = Arc::new(toolkit);
+    let mut trials = Vec::new();
+    for case in cases {
+        for arch in &case.recipe.archs {
+            let (recorded, name) = (ratchet.level(&case.name, arch), format!("{}::{arch}", case.name));
+            let stage = |stage: Stage| {
+                let (case, arch, toolkit) = (Arc::clone(case), arch.clone(), Arc::clone(&toolkit));
+                move || {
+                    let outcome = match stage {
+                        Stage::Golden => golden(&case, &arch),
+                        Stage::Differential => match toolkit.as_ref() {
+                            Some(toolkit) => differential(&case, &arch, toolkit),
+                            None => return Err("skipped, but REQUIRE_ALL is set: no reference toolkit".into()),
+                        },
+                    };
+                    judge(stage, recorded, outcome)
+                }
+            };
+            trials.push(Trial::test(format!("golden::{name}"), stage(Stage::Golden)));
+            if case.recipe.deviates.is_none() {
+                trials.push(
+                    Trial::test(format!("differential::{name}"), stage(Stage::Differential))
+                        .with_ignored_flag(toolkit.is_none() && !required),
+                );
+            }
+        }
+    }
+    trials
+}
+
+/// Which comparison a test makes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Golden,
+    Differential,
+}
+
+/// Holds an outcome against what the case had reached before.
+fn judge(stage: Stage, recorded: Level, outcome: Result<(), String>) -> Result<(), Failed> {
+    let needed = match stage {
+        Stage::Golden => Level::Golden,
+        Stage::Differential => Level::Identical,
+    };
+    match outcome {
+        Err(difference) if recorded >= needed => Err(difference.into()),
+        Err(_) => Ok(()), // not reached yet, and no one said that it was
+        Ok(()) if recorded >= needed || stage == Stage::Differential && recorded < Level::Golden => Ok(()),
+        Ok(()) => Err("passes, but tests/ratchet.toml does not say so yet: run `cargo xtask bless`".into()),
+    }
+}
+
+/// Links the stored inputs and compares with the stored results, in both ways of speaking.
+fn golden(case: &Case, arch: &str) -> Result<(), String> {
+    let expected = case.expected(arch)?;
+    let cuweld = Linker::cuweld();
+    let outcome = cuweld.link(case, arch, &case.stored_inputs(arch)?, Speech::Nvlink)?;
+    compare::outcomes("expected", &expected.outcome, "cuweld", &outcome)?;
+    let rich = cuweld.link(case, arch, &case.stored_inputs(arch)?, Speech::Rich)?;
+    compare::messages("expected", &expected.rich, "cuweld", &rich.messages)
+}
+
+/// Links fresh inputs with the reference and with cuweld, and compares the two.
+fn differential(case: &Case, arch: &str, toolkit: &Toolkit) -> Result<(), String> {
+    let inputs = toolkit.build(case, arch)?;
+    compare::inputs(&case.stored_inputs(arch)?, &inputs)?;
+    let reference = toolkit.linker().link(case, arch, &inputs, Speech::Nvlink)?;
+    let cuweld = Linker::cuweld().link(case, arch, &inputs, Speech::Nvlink)?;
+    compare::outcomes("reference", &reference, "cuweld", &cuweld)
+}
+
+fn fail(message: &str) -> ExitCode {
+    say(message);
+    ExitCode::FAILURE
+}
+
+#[allow(clippy::print_stderr, reason = "this is a program that people watch")]
+fn say(message: &str) {
+    eprintln!("cases: {message}");
+}
