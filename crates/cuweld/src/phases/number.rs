@@ -286,7 +286,8 @@ impl Facts<'_, '_> {
     fn has_symbol(&self, id: SectionId) -> bool {
         let section = &self.plan.sections()[id];
         match section.content {
-            Content::KernelShared(_) | Content::ModuleShared | Content::Debug => self.layout.size(id) > 0,
+            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_listed(id) || !self.options.executable(),
+            Content::Debug => self.layout.size(id) > 0,
             Content::Pieces
             | Content::Text(_)
             | Content::GlobalZero

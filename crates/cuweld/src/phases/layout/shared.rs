@@ -25,6 +25,7 @@ use crate::id::{FunctionId, Id, SectionId, SymbolId};
 use crate::phases::merge::{SharedPlacement, SharedVariable};
 use crate::phases::reach;
 use crate::phases::resolve::is_shared_variable;
+use cubin::target::Views;
 use std::collections::{HashMap, HashSet};
 
 /// The alignment of arrays of unknown size, whatever they declare.
@@ -59,6 +60,8 @@ pub struct Extent {
     pub align: u64,
     /// Whether the file has it at all.
     pub present: bool,
+    /// Whether it has a symbol, if the file has it.
+    pub listed: bool,
 }
 
 impl SharedLayout {
@@ -85,6 +88,11 @@ impl SharedLayout {
     /// What becomes of each section of shared memory.
     pub fn sections(&self) -> impl Iterator<Item = (SectionId, Extent)> + '_ {
         self.sections.iter().map(|(&section, &extent)| (section, extent))
+    }
+
+    /// Whether a section of shared memory that the file has also has a symbol.
+    pub fn is_listed(&self, section: SectionId) -> bool {
+        self.sections.get(&section).is_some_and(|extent| extent.listed)
     }
 
     /// Whether the file has a section of shared memory.
@@ -185,6 +193,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
 
     // The sections.
     let reserved = facts.options.reserved_shared();
+    let two_views = facts.options.target.views == Views::Two;
     for &kernel in facts.live.kernels() {
         let Some(section) = facts.plan.function(kernel).shared else { continue };
         let (end, mut align) = (end[&kernel], align[&kernel]);
@@ -194,12 +203,15 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && align >= DYNAMIC_ALIGN;
         let present = end > 0 || wanted_empty;
         layout.used.insert(kernel, end);
-        layout.sections.insert(section, Extent { size: if present { end + reserved } else { 0 }, align, present });
+        let size = if present { end + reserved } else { 0 };
+        // What the driver reserves is added behind the linked view's back, where there are two: to that one it is empty.
+        let listed = if two_views { end > 0 } else { size > 0 };
+        layout.sections.insert(section, Extent { size, align, present, listed });
     }
     if let Some(section) = module_section {
         let dynamic_align = if has_dynamic { DYNAMIC_ALIGN } else { 1 };
         let extent = if !groups.is_empty() && facts.options.shows_shared_variables() {
-            Extent { size: pool_end + reserved, align: pool_align.max(dynamic_align), present: true }
+            Extent { size: pool_end + reserved, align: pool_align.max(dynamic_align), present: true, listed: true }
         } else {
             let align = if !has_dynamic {
                 facts.plan.sections()[section].align
@@ -208,7 +220,8 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
             } else {
                 DYNAMIC_ALIGN.max(pool_align)
             };
-            Extent { size: 0, align, present: has_dynamic && align == DYNAMIC_ALIGN }
+            let present = has_dynamic && align == DYNAMIC_ALIGN;
+            Extent { size: if present && two_views { reserved } else { 0 }, align, present, listed: false }
         };
         layout.sections.insert(section, extent);
     }
