@@ -42,7 +42,7 @@ pub fn make(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body]) -> Image {
         } else {
             cursor = cursor.next_multiple_of(header.align);
             header.offset = cursor;
-            if !SectionType(header.kind).is_no_bits() {
+            if file_section.takes_bytes(&header) {
                 cursor += header.size;
             }
         }
@@ -69,7 +69,7 @@ pub fn make(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body]) -> Image {
         section_header_offset,
         flags: facts.flags(),
         header_size: Header::SIZE as u16,
-        program_header_size: ProgramHeader::SIZE as u16,
+        program_header_size: if segments.is_empty() && facts.numbering.has_two_views() { 0 } else { ProgramHeader::SIZE as u16 },
         program_header_count: 0,
         section_header_size: SectionHeader::SIZE as u16,
         section_header_count: 0,

@@ -20,17 +20,19 @@ use super::machine_debug::MachineDebug;
 use super::number::{FileSection, Numbering, prototyped};
 use super::relocate::{Kept, Referent, Relocations};
 use super::resolve::Resolution;
-use crate::id::FunctionId;
+use crate::id::{FunctionId, SectionId};
 use crate::options::Options;
 use crate::phases::attributes::Attributes;
 use crate::phases::layout::TEXTURE_KINDS;
 use crate::views::View;
 use cubin::callgraph::{Edge, encode_edges, encode_prototypes};
-use cubin::elf::{RelRecord, RelaRecord};
+use cubin::elf::{Header, RelRecord, RelaRecord, SHT_STRTAB, SectionHeader};
 use cubin::relocation::{self, Mode, Relocation};
+use cubin::section::SectionType;
 use cubin::write::Image;
 use rayon::prelude::*;
 use names::Names;
+use symbols::RESERVED_FOR_TOOLS;
 
 /// The facts that the file is made from.
 pub struct Facts<'facts, 'data> {
@@ -110,6 +112,7 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Linked<'facts, 'd
                 Content::RelocationActions => Some(notes::RELOCATION_ACTIONS.to_vec()),
                 Content::CallGraph => Some(facts.call_graph(&names)),
                 Content::Prototypes => Some(facts.prototypes(&names)),
+                Content::ReservedShared if part.view == View::Mercury => Some(facts.reserved_shared(part.section, &names)),
                 _ => None,
             };
             made.map_or(Body::FromFacts, Body::Made)
@@ -133,7 +136,7 @@ impl Linked<'_, '_> {
         let mut position = 0;
         // Sections stand in the file in the order of their numbers, so the buffer can be cut up from the front.
         for ((&file_section, body), header) in self.facts.numbering.sections().iter().zip(&self.bodies).zip(&self.image.sections[1..]) {
-            if cubin::section::SectionType(header.kind).is_no_bits() || self.facts.shares_bytes(file_section) {
+            if !file_section.takes_bytes(header) || self.facts.shares_bytes(file_section) {
                 continue;
             }
             let (_, from_start) = rest.split_at_mut((header.offset - position) as usize);
@@ -149,6 +152,13 @@ impl Linked<'_, '_> {
             }
             Body::FromFacts => self.facts.write_section(file_section, part),
         })
+    }
+}
+
+impl FileSection {
+    /// Whether a section has room in the file. What takes none in the machine's view takes some in the other.
+    fn takes_bytes(self, header: &SectionHeader) -> bool {
+        self.view == View::Mercury || !SectionType(header.kind).is_no_bits()
     }
 }
 
@@ -199,6 +209,23 @@ impl Facts<'_, '_> {
             .collect();
         let mut bytes = Vec::new();
         encode_prototypes(&pairs, &mut bytes);
+        bytes
+    }
+
+    /// What the file has for shared variables of the system in the Mercury view. They have no contents, but take room: the
+    /// reference linker fills it with what stands behind it in a file of its own, which is the start of the section headers.
+    fn reserved_shared(&self, section: SectionId, names: &Names) -> Vec<u8> {
+        let mut bytes = vec![0; 2 * SectionHeader::SIZE];
+        let header = SectionHeader {
+            name: 1,
+            kind: SHT_STRTAB,
+            offset: Header::SIZE as u64,
+            size: names.linked_section_names,
+            align: 1,
+            ..SectionHeader::default()
+        };
+        header.write(&mut bytes[SectionHeader::SIZE..]);
+        bytes.resize(self.layout.size(section) as usize, 0);
         bytes
     }
 
@@ -313,6 +340,7 @@ impl Facts<'_, '_> {
             }
             (_, Content::ResolvedRelocations) => entries(self.resolved(section, view).len()),
             (_, Content::TextureRelocations(_)) => entries(self.layout.textures().slots().len()),
+            (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + RESERVED_FOR_TOOLS,
             (_, Content::Text(_)) => {
                 let source = section.pieces.iter().next().and_then(|piece| self.inputs.in_view(piece.section, view));
                 source.map_or(0, |source| self.inputs.sections()[source].size)

@@ -24,6 +24,8 @@ pub struct Names {
     machine_section_symbols: HashMap<SectionId, u32>,
     sections: IdVec<SectionId, u32>,
     mercury_sections: IdVec<SectionId, u32>,
+    /// The size of the table of section names, before it gets those of the Mercury view.
+    pub linked_section_names: u64,
     /// Bytes that stay free behind the table of symbol names.
     pub room: u64,
 }
@@ -69,6 +71,7 @@ pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
         machine_section_symbols: of_symbols.machine_sections,
         sections: of_sections.machine,
         mercury_sections: of_sections.mercury,
+        linked_section_names: of_sections.linked_size,
         room: (kept_free as u64).saturating_sub(of_symbols.renamed_size),
     };
     (names, of_sections.table, of_symbols.table)
@@ -77,6 +80,7 @@ pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
 struct SectionNames {
     machine: IdVec<SectionId, u32>,
     mercury: IdVec<SectionId, u32>,
+    linked_size: u64,
     table: Vec<u8>,
 }
 
@@ -87,10 +91,15 @@ fn name_sections(facts: &Facts<'_, '_>) -> SectionNames {
     let mut table = StringTableBuilder::with_capacity(sections.len(), bytes + 1);
     let mut machine = IdVec::filled(0, sections.len());
     let mut mercury = IdVec::filled(0, if two_views { sections.len() } else { 0 });
+    let mut linked_size = 0;
     for (id, section) in sections.enumerate().filter(|(_, section)| section.content != Content::Gone) {
         machine[id] = match section.content {
             Content::MachineParameters => table.append(&section.name.parts()),
-            _ => table.add(&section.name.parts()),
+            _ => {
+                let offset = table.add(&section.name.parts());
+                linked_size = table.len();
+                offset
+            }
         };
         if let Some(name) = machine_name(section.name).filter(|_| two_views) {
             table.overwrite(machine[id], section.name.len(), &name);
@@ -105,7 +114,7 @@ fn name_sections(facts: &Facts<'_, '_>) -> SectionNames {
         let [relocation, start, stem] = section.name.parts();
         mercury[part.section] = table.append(&[prefix, relocation, start, stem]);
     }
-    SectionNames { machine, mercury, table: table.finish() }
+    SectionNames { machine, mercury, linked_size, table: table.finish() }
 }
 
 struct SymbolNames {

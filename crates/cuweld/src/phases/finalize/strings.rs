@@ -42,6 +42,11 @@ impl StringTableBuilder {
         offset
     }
 
+    /// The size of the table.
+    pub fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
     /// Appends a name, given in parts, whether it is there or not.
     pub fn append(&mut self, parts: &[&str]) -> u32 {
         let offset = self.bytes.len() as u32;

@@ -22,6 +22,9 @@ pub struct SymbolTable {
 /// Bits of `other` that mean something to the driver: unified, managed, kernel.
 const OTHER_KEPT: u8 = 0x1c;
 
+/// Bytes of the reserved part of shared memory in front of the variables of the system.
+pub const RESERVED_FOR_TOOLS: u64 = 0x40;
+
 /// Where a symbol is, as the table has it.
 struct Position {
     section: Option<SectionId>,
@@ -64,7 +67,7 @@ impl Facts<'_, '_> {
         let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
         let kind = match symbol.kind {
             // Where there are two views, variables that the driver places are told from others by their type.
-            SymbolKind::OBJECT if executable && self.numbering.has_two_views() && is_undefined => SymbolKind::CUDA_OBJECT,
+            SymbolKind::OBJECT if self.numbering.has_two_views() && is_undefined => SymbolKind::CUDA_OBJECT,
             SymbolKind::CUDA_OBJECT if executable && !self.keeps_kind(is_undefined, view) => SymbolKind::OBJECT,
             kind => kind,
         };
@@ -119,6 +122,10 @@ impl Facts<'_, '_> {
             Place::Section(section) => self.plan.placement(section),
             _ => None,
         };
+        if let Some(offset) = self.plan.reserved(id) {
+            let base = if view == View::Machine { RESERVED_FOR_TOOLS } else { 0 };
+            return Position { section: place.map(|place| place.section), value: base + offset, common: false };
+        }
         Position {
             section: place.map(|place| place.section),
             value: place.map_or(0, |place| place.offset) + row.value,

@@ -135,6 +135,8 @@ pub enum Role {
     KernelShared,
     /// Shared variables of the module and of device functions.
     ModuleShared,
+    /// Shared variables of the system.
+    ReservedShared,
     /// Debug information and other bytes that are not loaded.
     Debug,
     /// Relocations of `target`, with addends in the entries or without.

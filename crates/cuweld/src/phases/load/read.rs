@@ -368,6 +368,7 @@ fn role_of(name: &str, kind: SectionType, flags: u64, info: u32) -> Role {
         SectionType::GLOBAL => Role::GlobalZero,
         SectionType::SHARED if info != 0 => Role::KernelShared,
         SectionType::SHARED => Role::ModuleShared,
+        SectionType::RESERVED_SHARED => Role::ReservedShared,
         SectionType::COMPAT => Role::Compatibility,
         kind => match kind.constant_bank() {
             Some(bank) if info != 0 => Role::FunctionConstants(bank),

@@ -2,6 +2,7 @@
 
 use crate::id::{FunctionId, IdVec, InputSectionId, SectionId, SymbolId};
 use cubin::section::SectionType;
+use std::collections::HashMap;
 use std::fmt;
 
 /// What the output is made of. Sections are in order of creation, which is the order of their names.
@@ -14,6 +15,7 @@ pub struct Plan<'data> {
     pub(super) functions: IdVec<FunctionId, FunctionSections>,
     pub(super) module_shared: Option<SectionId>,
     pub(super) global_zero: Option<SectionId>,
+    pub(super) reserved: HashMap<SymbolId, u64>,
     pub(super) null_symbol_value: u64,
 }
 
@@ -51,6 +53,11 @@ impl<'data> Plan<'data> {
     /// The section of variables that start as zero.
     pub fn global_zero(&self) -> Option<SectionId> {
         self.global_zero
+    }
+
+    /// The offset of a shared variable of the system in its section.
+    pub fn reserved(&self, symbol: SymbolId) -> Option<u64> {
+        self.reserved.get(&symbol).copied()
     }
 
     /// The value of the symbol table's null entry. The reference linker leaves an offset there when constants of lost copies

@@ -93,6 +93,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 functions: IdVec::filled(FunctionSections::default(), facts.resolution.functions().len()),
                 module_shared: None,
                 global_zero: None,
+                reserved: HashMap::new(),
                 null_symbol_value: 0,
             },
             by_name: HashMap::default(),
@@ -267,6 +268,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                     }
                     if is_shared(row.other) {
                         self.shared_variable(id, symbol, section);
+                    } else if inputs.sections()[section].role == Role::ReservedShared {
+                        self.reserved_variable(id, symbol, section);
                     }
                 }
                 Place::Undefined if is_shared(row.other) && row.size == 0 && self.plan.module_shared.is_none() => {
@@ -289,6 +292,16 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             align: row.value.max(1),
             owner: kernel.map_or(SharedPlacement::Module, SharedPlacement::Kernel),
         });
+    }
+
+    /// A shared variable of the system: behind those that are there, at its alignment, which is its value.
+    fn reserved_variable(&mut self, id: SymbolId, mention: InputSymbolId, section: InputSectionId) {
+        let row = &self.facts.inputs.symbols()[mention];
+        let Some(place) = self.plan.placement[section] else { return };
+        let output = &mut self.plan.sections[place.section];
+        let offset = output.size.next_multiple_of(row.value.max(1));
+        output.size = offset + row.size;
+        self.plan.reserved.insert(id, offset);
     }
 
     /// The function that a section of code belongs to, whatever became of this copy.
@@ -316,6 +329,17 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             Role::ModuleShared => {
                 self.append_by_name(id, Content::ModuleShared);
                 self.plan.module_shared = self.plan.placement[id].map(|place| place.section);
+            }
+            Role::ReservedShared => {
+                let known = self.by_name.get(section.name).copied();
+                let output = known.unwrap_or_else(|| {
+                    let name = Name::plain(section.name);
+                    self.create(name, Content::ReservedShared, section.kind, section.flags, section.align)
+                });
+                self.by_name.insert(section.name, output);
+                let row = &mut self.plan.sections[output];
+                row.align = row.align.max(section.align);
+                self.plan.placement[id] = Some(Placement { section: output, offset: 0 });
             }
             Role::KernelShared => {
                 let kernel = section.target.and_then(|code| self.function_of(code));

@@ -219,6 +219,8 @@ impl Facts<'_, '_> {
         if !has_relocations || section.content == Content::Gone || is_separate_debug {
             return Ok(outcome);
         }
+        // Debug information of the Mercury view is none of the driver's business.
+        let records = self.options.preserve_relocations && !(section.content == Content::Debug && view == View::Mercury);
         let is_capsule = matches!(section.content, Content::Text(_)) && view == View::Mercury;
         for piece in section.pieces.iter().rev() {
             let file = self.inputs.file_of_section(piece.section);
@@ -252,7 +254,7 @@ impl Facts<'_, '_> {
                     } else {
                         outcome.patches.push(patch);
                     }
-                    outcome.resolved.extend(kept.filter(|_| self.options.preserve_relocations));
+                    outcome.resolved.extend(kept.filter(|_| records));
                 }
             }
         }
