@@ -55,7 +55,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         let facts = registers::Facts { inputs, resolution, graph, components, live, attributes, properties, plan };
         registers::check(&facts, options, report);
         if options.verbose {
-            listing::Resources { resolution, live, plan, layout, attributes, properties }.list(report);
+            listing::Resources { resolution, live, plan, layout, attributes, properties, options }.list(report);
         }
         report.checkpoint()
     })?;

@@ -110,6 +110,10 @@ messages! {
          for the target (-arch, -gencode).";
     3013 Fatal NothingToLink {} "elfLink internal error"
         "An object has no code for the target, and warnings are errors.";
+    3006 Fatal NotForTheTarget { file: String, target: String, compiled_for: String } "Input file '{file}' holds machine code for '{compiled_for}' that does not run on '{target}' as it is"
+        "The object is for another GPU of the same family, and uses instructions that have to be generated anew for the target. \
+         This linker generates no code. Compile the object for the target, or give the toolkit's linker as --finalizer: the link \
+         is then handed to it.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"
@@ -150,6 +154,8 @@ messages! {
         "The function is kept because its address is taken, but nothing that a kernel reaches calls through such a pointer.";
     3209 Error MixedTensorGroups { kernel: String } "Function '{kernel}' uses single CTA(.cta_group::1) and CTA pair granularity(.cta_group::2) and that is not allowed."
         "A kernel can use tensor memory for single blocks or for pairs of them, not both.";
+    3300 Warning LimitedByInput { file: String, number: u32 } "Output is limited to run on SM Arch '{number}' only due to limitations in input file {file}"
+        "The object holds machine code alone, without the form from which code for other GPUs of the family is made.";
     3301 Warning PreserveRelocationsIncomplete { target: String } "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{target}' and may not work as expected"
         "The reference linker prints this for sm_90 and later.";
     3401 Info ModuleResources { text: String } "{text}"

@@ -57,7 +57,9 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
                 continue;
             }
             if tag == Tag::CAN_FASTPATH_FINALIZE && facts.has_code_of(file) {
-                let here = record.payload.first_chunk().map_or(0, |&bytes| u64::from_le_bytes(bytes));
+                // What is said of code that was compiled for another GPU does not hold for code for the target.
+                let is_for_target = object.sm == target.number;
+                let here = record.payload.first_chunk().filter(|_| is_for_target).map_or(0, |&bytes| u64::from_le_bytes(bytes));
                 runs_on = Some(runs_on.map_or(here, |all| all & here));
             }
             match merged.iter_mut().find(|known| known.attribute == record.attribute) {

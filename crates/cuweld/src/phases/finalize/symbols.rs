@@ -74,6 +74,7 @@ impl Facts<'_, '_> {
         let shown = executable && is_shared_variable(symbol);
         let other = match executable {
             false => symbol.other,
+            true if view == View::Mercury && shown && self.options.preserve_relocations => symbol.other | other::INTERNAL,
             true if view == View::Mercury => symbol.other,
             true if is_internal(symbol) || (shown && self.options.preserve_relocations) => other::INTERNAL,
             true if shown => 0,

@@ -11,7 +11,7 @@ mod read;
 
 pub use demand::Demand;
 
-use crate::diagnostics::{Failure, Report};
+use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, Id, IdRange, IdVec, InputSectionId, InputSymbolId};
 use crate::options::Options;
 use crate::views::View;
@@ -60,6 +60,8 @@ pub struct ObjectFile<'data> {
     pub machine_sections: IdRange<InputSectionId>,
     /// Its symbols.
     pub symbols: IdRange<InputSymbolId>,
+    /// The GPU it was compiled for.
+    pub sm: u32,
     /// The virtual architecture it was compiled for (the `.target` of its PTX).
     pub virtual_sm: Option<u32>,
     /// Its call graph and prototype records, in order.
@@ -284,10 +286,15 @@ pub struct InputRelocation {
 pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Report) -> Result<Inputs<'data>, Failure> {
     let results: Vec<_> = inputs.par_iter().map(|input| read::read(input, options)).collect();
     let mut parsed = Vec::with_capacity(results.len());
-    for result in results {
+    for (result, input) in results.into_iter().zip(inputs) {
         match result {
             Ok(object) => parsed.push(object),
-            Err(message) => return report.fatal(*message),
+            Err(message) => {
+                if matches!(*message, Message::WrongArchitecture { .. }) && read::lacks_a_view(input, options.target) {
+                    report.say(Message::LimitedByInput { file: input.name.into(), number: options.target.number });
+                }
+                return report.fatal(*message);
+            }
         }
     }
     let left_out = demand::left_out(inputs, &parsed);

@@ -7,13 +7,14 @@ use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
 use crate::options::Options;
 use crate::views;
 use cubin::callgraph::{self, Edge};
+use cubin::compat::Tag;
 use cubin::elf::{SHF_ALLOC, SHF_CUDA_MERCURY, SHF_EXECINSTR, SHT_PROGBITS, SHT_REL, SHT_RELA, SymbolRecord};
 use cubin::info::{self, Attribute};
 use cubin::read::{File, Section};
 use cubin::relocation::{self, RelocationType};
 use cubin::section::SectionType;
 use cubin::symbol::{SymbolKind, SymbolSection};
-use cubin::target::Views;
+use cubin::target::{Target, Views};
 
 /// What is wrong with an object, and where.
 struct Damage(String);
@@ -64,6 +65,10 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), M
     if !target.accepts(file.sm(), file.is_accelerated()) {
         return Err(Message::WrongArchitecture { file: name.into(), target: target.name.into() });
     }
+    if target.views == Views::Two && file.sm() != target.number && !runs_as_it_is(file, target) {
+        let compiled_for = format!("sm_{}", file.sm());
+        return Err(Message::NotForTheTarget { file: name.into(), target: target.name.into(), compiled_for });
+    }
     let toolkit = file.toolkit();
     if let Some(found) = toolkit.filter(|&found| found > KNOWN_TOOLKIT) {
         return Err(Message::NewerThanToolkit { file: name.into(), found, known: KNOWN_TOOLKIT });
@@ -72,6 +77,24 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), M
         return Err(Message::OlderThanSupported { file: name.into() });
     }
     Ok(())
+}
+
+/// Whether machine code for another GPU of the family runs on the target: the object says so, or has no code.
+fn runs_as_it_is(file: &File<'_>, target: &Target) -> bool {
+    let has_code = file.sections().iter().any(|section| section.kind() == SectionType::CAPSULE);
+    let records = file.sections().iter().filter(|section| section.kind() == SectionType::COMPAT);
+    let mut masks = records
+        .flat_map(|section| info::records(section.data).flatten())
+        .filter(|record| record.attribute.0 == Tag::CAN_FASTPATH_FINALIZE.0)
+        .filter_map(|record| record.payload.first_chunk().map(|&bytes| u64::from_le_bytes(bytes)));
+    !has_code || masks.any(|mask| mask & target.fast_path_bit != 0)
+}
+
+/// Whether an object for another architecture has one view of the program where the target has two.
+pub(super) fn lacks_a_view(input: &Input<'_>, target: &Target) -> bool {
+    let file = File::parse(input.bytes).ok();
+    let views = file.and_then(|file| Target::all().iter().find(|target| target.number == file.sm())).map(|target| target.views);
+    target.views == Views::Two && views == Some(Views::One)
 }
 
 /// Reads the parts of one object.
@@ -94,6 +117,7 @@ impl<'data> Reader<'_, 'data> {
             sections: IdRange::new(section(0), section(linked)),
             machine_sections: IdRange::new(section(linked), section(sections.len())),
             symbols: IdRange::new(InputSymbolId::from_index(0), InputSymbolId::from_index(symbols.len())),
+            sm: self.file.sm(),
             virtual_sm: self.file.virtual_sm(),
             calls,
         };

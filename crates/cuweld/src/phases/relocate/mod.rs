@@ -323,7 +323,7 @@ impl Facts<'_, '_> {
             && let Some((value, bank, gone)) = self.constant(symbol)
         {
             let patch = Patch { bank: Some(bank), ..patch(value.wrapping_add_signed(entry.addend)) };
-            return if gone { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
+            return if gone || self.options.target.views == Views::Two { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
         if self.options.executable() && is_leftover(symbol) {
             return Decision::ApplyUnrecorded(patch(u64::MAX));
