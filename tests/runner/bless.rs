@@ -65,7 +65,7 @@ fn refresh(case: &Case, arch: &str, toolkit: Option<&Toolkit>) -> Result<(), Str
     if let Some(toolkit) = toolkit {
         let all = toolkit.build(case, arch).map_err(|error| format!("{} {arch}: {error}", case.name))?;
         let sources = case.sources()?;
-        let built: Files = all.iter().filter(|(name, _)| !sources.contains_key(*name)).map(clone).collect();
+        let built: Files = all.iter().filter(|(name, _)| !sources.contains_key(*name) && case.reads(name)).map(clone).collect();
         store(&case.inputs_folder(arch), &built)?;
         let author = if case.recipe.deviates.is_some() { &cuweld } else { &toolkit.linker() };
         expected = author.link(case, arch, &all, Speech::Nvlink)?;

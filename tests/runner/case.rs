@@ -118,6 +118,12 @@ impl Case {
         Ok(Expected { outcome: Outcome { status: self.recipe.status, messages, outputs }, rich })
     }
 
+    /// Whether a link mentions a file; what only other build steps need is not stored.
+    pub fn reads(&self, name: &str) -> bool {
+        let library = name.strip_prefix("lib").and_then(|name| name.strip_suffix(".a")).map(|name| format!("-l{name}"));
+        self.recipe.link.iter().any(|line| line.contains(name) || library.as_ref().is_some_and(|library| line.contains(library)))
+    }
+
     /// A line of the recipe for an architecture, as words.
     pub fn words(line: &str, arch: &str) -> Vec<String> {
         line.split_whitespace().map(|word| word.replace("{arch}", arch)).collect()

@@ -60,6 +60,9 @@ pub fn flowing_row(attribute: Attribute) -> Option<usize> {
     FLOWING.iter().position(|row| row.attribute == attribute)
 }
 
+/// Where the flags of a code section hold the number of named barriers: objects of CUDA 12 and before have no record of it.
+pub const BARRIERS_SHIFT: u32 = 20;
+
 /// When a record was read: objects in order, sections in order, records in order.
 pub type Moment = (InputSectionId, u32);
 
@@ -87,6 +90,8 @@ pub struct FunctionAttributes {
     pub sparsity: Option<u16>,
     /// Its attributes that flow: the row in [`FLOWING`], the value, and when it was read.
     pub flowing: Vec<(usize, u16, Moment)>,
+    /// How many named barriers it uses, where its code section says so and no record: objects of CUDA 12 and before.
+    pub barriers_of_section: Option<u16>,
     /// Functions it uses that something outside of the link provides, or kernels it launches; as listed, before the link.
     pub externs: Option<Vec<FunctionId>>,
     /// The words of its entry fragments.
@@ -97,6 +102,12 @@ impl FunctionAttributes {
     /// Its value of an attribute that flows.
     pub fn flowing(&self, row: usize) -> Option<u16> {
         self.flowing.iter().rev().find(|(found, ..)| *found == row).map(|&(_, value, _)| value)
+    }
+
+    /// Whether there is a record of an attribute that flows.
+    pub fn has_record(&self, row: usize) -> bool {
+        let is_barriers = FLOWING[row].attribute == Attribute::NUM_BARRIERS;
+        self.flowing(row).is_some() && !(is_barriers && self.barriers_of_section.is_some())
     }
 }
 
@@ -145,6 +156,11 @@ fn read_one(
     let info = inputs.attached(code).find(|&section| inputs.sections()[section].role == Role::FunctionInfo);
     let Some(info) = info else { return result };
     result.info = Some((file, info));
+    let barriers = (inputs.sections()[code].flags >> BARRIERS_SHIFT) as u8;
+    if let (1.., Some(row)) = (barriers, flowing_row(Attribute::NUM_BARRIERS)) {
+        result.barriers_of_section = Some(barriers.into());
+        result.flowing.push((row, barriers.into(), (info, u32::MAX)));
+    }
     for (position, record) in info::records(inputs.sections()[info].data).flatten().enumerate() {
         if let Some(row) = flowing_row(record.attribute) {
             result.flowing.push((row, record.value, (info, position as u32)));

@@ -345,6 +345,9 @@ impl<'facts, 'data> Info<'facts, 'data> {
                 self.flowing_record(FLOWING[row].attribute, FLOWING[row].format, properties, take);
             }
         }
+        if let (Some(value), None) = (attributes.barriers_of_section, properties) {
+            take(OutputRecord::Value { format: format::BYTE, attribute: Attribute::NUM_BARRIERS, value });
+        }
     }
 
     /// How many live aliases a function has.

@@ -248,7 +248,7 @@ impl Facts<'_, '_> {
         let mut missing: Vec<(usize, Moment)> = Vec::new();
         for &(row, value, moment) in &flow.values {
             values[row] = Some(value);
-            let has_record = attributes.flowing(row).is_some();
+            let has_record = attributes.has_record(row);
             if !has_record || (externs_move && FLOWING[row].combine == Combine::Functions) {
                 missing.push((row, moment));
             }

@@ -200,7 +200,9 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         if with_dynamic.contains(&kernel) {
             align = align.max(DYNAMIC_ALIGN);
         }
-        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && align >= DYNAMIC_ALIGN;
+        // An empty section stays only if its alignment is that of the arrays; one with a reserved part is not empty.
+        let right_align = align == DYNAMIC_ALIGN || (reserved > 0 && align > DYNAMIC_ALIGN);
+        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && right_align;
         let present = end > 0 || wanted_empty;
         layout.used.insert(kernel, end);
         let size = if present { end + reserved } else { 0 };

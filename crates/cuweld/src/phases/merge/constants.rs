@@ -11,6 +11,7 @@ use crate::id::{FunctionId, Id, InputSectionId, SectionId};
 use crate::phases::load::InputSection;
 use crate::phases::reach;
 use crate::phases::resolve::Fate;
+use cubin::elf::SHF_INFO_LINK;
 use std::collections::HashMap;
 
 /// The constants of one function, while copies of the function come and go.
@@ -19,6 +20,8 @@ pub struct Slot {
     section: SectionId,
     /// They belong to copies that were lost only.
     only_lost: bool,
+    /// They belonged to lost copies only, of a kernel that was replaced since.
+    retired: bool,
     /// Where the last lost copy's constants were put.
     lost_offset: Option<u64>,
 }
@@ -27,12 +30,19 @@ pub struct Slot {
 pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     let Some(slot) = walk.constants.get_mut(&function) else { return };
     slot.lost_offset = None;
+    slot.retired = slot.only_lost;
     let section = &mut walk.plan.sections[slot.section];
     section.pieces = Pieces::default();
     section.size = 0;
-    if slot.only_lost {
-        section.content = Content::Gone;
-        walk.constants.remove(&function);
+    if slot.only_lost && !walk.facts.resolution.functions()[function].kernel {
+        discard(walk, function);
+    }
+}
+
+/// Forgets a function's constants, with their section and its name.
+fn discard(walk: &mut Walk<'_, '_>, function: FunctionId) {
+    if let Some(slot) = walk.constants.remove(&function) {
+        walk.plan.sections[slot.section].content = Content::Gone;
         walk.plan.functions[function].constants = None;
     }
 }
@@ -44,9 +54,12 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
     let Some(function) = walk.function_of(code) else { return };
     let Some(text) = walk.plan.function(function).text else { return };
     let counts = walk.facts.resolution.code_fate(walk.facts.inputs, code) != Fate::Lost;
+    if counts && walk.constants.get(&function).is_some_and(|slot| slot.retired) {
+        discard(walk, function);
+    }
     if !walk.constants.contains_key(&function) {
         let output = create(walk, function, text, section);
-        walk.constants.insert(function, Slot { section: output, only_lost: !counts, lost_offset: None });
+        walk.constants.insert(function, Slot { section: output, only_lost: !counts, retired: false, lost_offset: None });
     }
     let Some(slot) = walk.constants.get(&function) else { return };
     // The constants of a lost copy are appended, although nothing refers to them.
@@ -58,7 +71,9 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
 
 fn create<'data>(walk: &mut Walk<'_, 'data>, function: FunctionId, text: SectionId, like: &InputSection<'data>) -> SectionId {
     let name = Name::of_function(walk.function_constants(), walk.facts.resolution.name(function));
-    let output = walk.create_for(text, name, Content::Pieces, like.kind, like.flags, like.align);
+    // Objects of CUDA 12 and before lack the second flag.
+    let flags = like.flags | SHF_INFO_LINK;
+    let output = walk.create_for(text, name, Content::Pieces, like.kind, flags, like.align);
     walk.plan.functions[function].constants = Some(output);
     output
 }
@@ -78,6 +93,12 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
             // Nobody launches this code, so nobody needs its constants.
             None => walk.plan.sections[section].content = Content::Gone,
         }
+    }
+    let is_empty = |section: SectionId| walk.plan.sections[section].size == 0;
+    let empty: Vec<FunctionId> =
+        walk.constants.iter().filter(|(_, slot)| is_empty(slot.section)).map(|(&function, _)| function).collect();
+    for function in empty {
+        discard(walk, function);
     }
 }
 
@@ -106,6 +127,11 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
         let row = &walk.plan.sections[section];
         (row.kind, row.flags, row.align, row.size)
     };
+    let size_of = |kernel: FunctionId| walk.plan.functions[kernel].constants.map_or(0, |bank| walk.plan.sections[bank].size);
+    if size == 0 && kernels.iter().all(|&kernel| size_of(kernel) == 0) {
+        walk.plan.sections[section].content = Content::Gone;
+        return;
+    }
     let mut banks = Vec::with_capacity(kernels.len());
     for &kernel in kernels {
         let known = walk.plan.functions[kernel].constants;

@@ -4,6 +4,7 @@ use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::{KernelRoots, Options};
+use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
 use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
@@ -222,7 +223,10 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let text = match self.plan.functions[function].text {
             Some(text) => text,
             None => {
-                let flags = SHF_ALLOC | SHF_EXECINSTR;
+                // In an executable, a record says what the upper flags of old objects say.
+                let barriers = section.flags >> BARRIERS_SHIFT << BARRIERS_SHIFT;
+                let kept = if self.facts.options.executable() { 0 } else { barriers };
+                let flags = SHF_ALLOC | SHF_EXECINSTR | kept;
                 let kind = SectionType(SHT_PROGBITS);
                 let text = self.create(Name::of_function(".text.", name), Content::Text(function), kind, flags, section.align);
                 self.plan.functions[function].text = Some(text);
@@ -435,23 +439,28 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             let (Role::Relocations { explicit_addends }, Some(target)) = (section.role, section.target) else { continue };
             let (Some(place), true) = (self.plan.placement[target], section.size > 0) else { continue };
             let explicit_addends = explicit_addends || self.facts.options.force_explicit_addends;
-            self.relocation_section(place.section, explicit_addends);
-            if section.later_entry_without_addend && self.has_later_entry_without_addend(file, id, target) {
+            let [any, later_without_addend] = self.entries_taken(file, id, target);
+            if any {
+                self.relocation_section(place.section, explicit_addends);
+            }
+            if later_without_addend && explicit_addends {
                 self.relocation_section(place.section, false);
             }
         }
     }
 
-    /// Whether an entry has no addend, other than the first of those that get into the link.
-    ///
-    /// The reference linker makes a section for such entries, although it then puts them with the others.
-    fn has_later_entry_without_addend(&self, file: FileId, relocations: InputSectionId, target: InputSectionId) -> bool {
+    /// Whether any entry gets into the link; and whether one without an addend does, other than as the first. (The reference
+    /// linker makes a section for the latter, although it then puts them with the others.)
+    fn entries_taken(&self, file: FileId, relocations: InputSectionId, target: InputSectionId) -> [bool; 2] {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
+        if !resolution.has_lost_copies() {
+            return [true, inputs.sections()[relocations].later_entry_without_addend];
+        }
         let entries = inputs.relocations(file, relocations);
-        let taken = entries.filter(|entry| {
+        let mut taken = entries.filter(|entry| {
             entry.symbol.is_none_or(|symbol| !resolution.ignores(inputs, target, entry.offset, symbol))
         });
-        taken.skip(1).any(|entry| entry.addend == 0)
+        [taken.next().is_some(), taken.any(|entry| entry.addend == 0)]
     }
 
     /// Makes the section with the relocations of a section, if it is not there.

@@ -12,7 +12,7 @@ use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection, Plan};
-use super::resolve::{Resolution, Symbol, is_shared_variable, is_texture};
+use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_shared_variable, is_texture};
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
@@ -294,7 +294,7 @@ impl Facts<'_, '_> {
         }
         let function = self.resolution.function(mention);
         let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
-        if is_debug && explicit_addend && function.is_some_and(was_dropped) {
+        if follows_code(section) && explicit_addend && function.is_some_and(was_dropped) {
             return Decision::Drop;
         }
         let Some(id) = self.resolution.meaning(mention) else { return Decision::Drop };
@@ -371,4 +371,9 @@ impl Facts<'_, '_> {
 fn is_leftover(symbol: &Symbol<'_>) -> bool {
     let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
     is_undefined && symbol.binding == Binding::LOCAL && symbol.function.is_none()
+}
+
+/// Whether a section speaks of the bytes of code, so that relocations of a replaced copy went with the copy.
+fn follows_code(section: &OutputSection<'_>) -> bool {
+    section.content == Content::Debug && FOLLOWS_CODE.contains(&section.name.stem)
 }

@@ -19,7 +19,7 @@ use std::ops::Range;
 pub use walk::resolve;
 
 /// Debug sections that speak of the bytes of code, and not of what they mean.
-const FOLLOWS_CODE: [&str; 3] = [".debug_frame", ".debug_line", ".nv_debug_line_sass"];
+pub const FOLLOWS_CODE: [&str; 3] = [".debug_frame", ".debug_line", ".nv_debug_line_sass"];
 
 /// The meaning of every symbol of every input.
 #[derive(Debug)]
@@ -31,6 +31,7 @@ pub struct Resolution<'data> {
     commons: Vec<SymbolId>,
     lost_ranges: HashMap<InputSectionId, Vec<Range<u64>>>,
     has_aliases: bool,
+    has_lost_copies: bool,
     replaced_before: HashMap<FunctionId, FileId>,
 }
 
@@ -156,6 +157,11 @@ impl<'data> Resolution<'data> {
             Role::ModuleConstants(_) => is_lost && in_lost_variable(),
             _ => false,
         }
+    }
+
+    /// Whether any definition was lost.
+    pub fn has_lost_copies(&self) -> bool {
+        self.has_lost_copies
     }
 
     /// Whether any function is an alias of another.

@@ -27,6 +27,7 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, report: &mut Report) -> Result<Res
             commons: Vec::new(),
             lost_ranges: HashMap::new(),
             has_aliases: false,
+            has_lost_copies: false,
             replaced_before: HashMap::new(),
         },
     };
@@ -142,7 +143,10 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
                 }
                 self.define(id, mention);
             }
-            Some(_) => self.result.fate[mention.symbol] = Fate::Lost,
+            Some(_) => {
+                self.result.fate[mention.symbol] = Fate::Lost;
+                self.result.has_lost_copies = true;
+            }
         }
         let kernel = self.result.symbols[id].other & OTHER_KERNEL != 0;
         self.result.functions[function].kernel = kernel;
@@ -281,9 +285,12 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             self.result.symbols[id].common_align = None;
             self.define(id, mention);
         }
-        if let (Fate::Lost, Place::Section(section)) = (fate, row.place) {
+        // Of two weak copies, the second one's value is forgotten; not so if the first one is strong.
+        let both_weak = self.result.symbols[id].binding == Binding::WEAK && row.binding == Binding::WEAK;
+        if let (Fate::Lost, true, Place::Section(section)) = (fate, both_weak, row.place) {
             self.result.lost_ranges.entry(section).or_default().push(row.value..row.value + row.size);
         }
+        self.result.has_lost_copies |= fate == Fate::Lost;
         self.result.fate[mention.symbol] = fate;
     }
 

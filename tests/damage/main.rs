@@ -1,0 +1,144 @@
+//! Damaged inputs: whatever the bytes, the linker ends with a message or with a result, never by a panic.
+//!
+//! Inputs of some of the cases are cut off at every length and changed at every place. Nobody checks what a changed file
+//! links to; what counts is that the linker survives it, and that it names the file when it gives up on reading it.
+
+use cubin::target::Target;
+use cuweld::Input;
+use cuweld::diagnostics::{Diagnostic, Report};
+use cuweld::options::{Options, OutputKind};
+use cuweld::trace::Trace;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::Command;
+
+/// The inputs that are damaged: between them they have every kind of section and most kinds of record.
+const SAMPLES: &[(&str, &str, &str)] = &[
+    ("constants", "sm_75", "a"),
+    ("literals", "sm_75", "b"),
+    ("shared_dynamic", "sm_90", "a"),
+    ("textures", "sm_90", "b"),
+    ("lineinfo", "sm_80", "b"),
+    ("pointer_tables", "sm_90", "a"),
+    ("barriers_and_externs", "sm_90", "b"),
+    ("common_variables", "sm_75", "a"),
+    ("weak_then_strong", "sm_75", "b"),
+    ("indirect_calls", "sm_80", "a"),
+];
+
+/// The name that the damaged file goes by.
+const NAME: &str = "damaged.cubin";
+
+/// A file to damage, and those it is linked with.
+struct Sample {
+    case: &'static str,
+    arch: &'static str,
+    bytes: Vec<u8>,
+    others: Vec<Vec<u8>>,
+}
+
+fn samples() -> impl Iterator<Item = Sample> {
+    SAMPLES.iter().map(|&(case, arch, unit)| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/cases/{case}/inputs/{arch}"));
+        let read = |unit: &str| fs::read(folder.join(format!("{unit}.cubin")));
+        let bytes = read(unit).unwrap_or_else(|error| panic!("{case} {arch} {unit}: {error}"));
+        let others = ["a", "b", "c"].into_iter().filter(|other| *other != unit).filter_map(|other| read(other).ok()).collect();
+        Sample { case, arch, bytes, others }
+    })
+}
+
+impl Sample {
+    /// Links the file with these bytes, together with the others. Returns the messages if that failed; panics, with the
+    /// damage in the text, if the linker did. `turn` chooses among the kinds of link.
+    fn link(&self, bytes: &[u8], turn: usize, damage: &dyn Fn() -> String) -> Result<(), Vec<Diagnostic>> {
+        let target = Target::by_name(self.arch).unwrap_or_else(|| panic!("{} is not known", self.arch));
+        let mut options = Options::new(target);
+        match turn % 8 {
+            5 => options.preserve_relocations = true,
+            6 => options.debug = true,
+            7 => options.output = OutputKind::Relocatable,
+            _ => options.verbose = true,
+        }
+        let mut inputs = vec![Input::new(NAME, bytes)];
+        inputs.extend(self.others.iter().map(|bytes| Input::new("whole.cubin", bytes)));
+        let mut report = Report::default();
+        let attempt =
+            catch_unwind(AssertUnwindSafe(|| cuweld::link(&inputs, &options, &mut report, &mut Trace::default()).is_ok()));
+        match attempt {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(report.diagnostics().cloned().collect()),
+            Err(_) => panic!("{} {}: the linker panicked: {}", self.case, self.arch, damage()),
+        }
+    }
+
+    /// Links with changed bytes; if that fails, there must be a message.
+    fn link_changed(&self, bytes: &[u8], turn: usize, damage: &dyn Fn() -> String) {
+        let outcome = self.link(bytes, turn, damage);
+        let explained = outcome.is_ok() || outcome.is_err_and(|messages| !messages.is_empty());
+        assert!(explained, "{} {}: no message: {}", self.case, self.arch, damage());
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_named() {
+    for sample in samples() {
+        for length in 0..sample.bytes.len() {
+            let damage = || format!("cut off at {length} of {}", sample.bytes.len());
+            // What is cut off may be padding.
+            let Err(messages) = sample.link(&sample.bytes[..length], 0, &damage) else { continue };
+            let named = messages.iter().any(|diagnostic| diagnostic.message.to_string().contains(NAME));
+            assert!(named, "{} {}, {}: the file is not named in {messages:?}", sample.case, sample.arch, damage());
+        }
+    }
+}
+
+#[test]
+fn any_byte_may_be_wrong() {
+    for sample in samples() {
+        let mut changed = sample.bytes.clone();
+        for (at, &byte) in sample.bytes.iter().enumerate() {
+            for (turn, value) in [byte ^ 0xff, byte.wrapping_add(1), byte ^ 0x80].into_iter().enumerate() {
+                changed[at] = value;
+                sample.link_changed(&changed, at + turn, &|| format!("{value:#x} at {at:#x}"));
+            }
+            changed[at] = byte;
+        }
+    }
+}
+
+#[test]
+fn any_word_may_be_extreme() {
+    for sample in samples() {
+        let bytes = &sample.bytes;
+        let mut changed = bytes.clone();
+        for at in (0..bytes.len().saturating_sub(4)).step_by(4) {
+            for (turn, value) in [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, bytes.len() as u32].into_iter().enumerate() {
+                changed[at..at + 4].copy_from_slice(&value.to_le_bytes());
+                sample.link_changed(&changed, at / 4 + turn, &|| format!("the word {value:#x} at {at:#x}"));
+            }
+            changed[at..at + 4].copy_from_slice(&bytes[at..at + 4]);
+        }
+    }
+}
+
+#[test]
+fn the_program_leaves_no_output_behind() -> std::io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (input, output) = (folder.path().join(NAME), folder.path().join("out.cubin"));
+    for Sample { arch, bytes, .. } in samples() {
+        for length in [1, 17, 64, bytes.len() / 2, bytes.len() - 100] {
+            fs::write(&input, &bytes[..length])?;
+            let run = Command::new(env!("CARGO_BIN_EXE_cuweld"))
+                .args([&format!("-arch={arch}"), NAME, "-o", "out.cubin"])
+                .current_dir(folder.path())
+                .output()?;
+            let text = String::from_utf8_lossy(&run.stderr).into_owned();
+            assert_eq!(run.status.code(), Some(1), "{length} bytes: {text}");
+            assert!(text.contains(NAME), "{length} bytes: {text}");
+            assert!(!output.exists(), "{length} bytes: there is an output");
+            assert_eq!(fs::read_dir(folder.path())?.count(), 1, "{length} bytes: something else was left behind");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! Rules about the project's own files that no compiler checks.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    here.canonicalize().unwrap_or(here)
+}
+
+/// Every file of the project that a person writes, by its path from the root.
+fn files() -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![root()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            if path.is_dir() {
+                if !["target", ".git", ".work", "inputs", "expected"].iter().any(|skipped| name == *skipped) {
+                    folders.push(path);
+                }
+            } else if let Ok(short) = path.strip_prefix(root()) {
+                found.push(short.to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn sources() -> impl Iterator<Item = String> {
+    files().into_iter().filter(|path| path.ends_with(".rs"))
+}
+
+/// The text of a file; none for what is not text.
+fn text(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_default()
+}
+
+fn assert_none(problems: &[String]) {
+    assert!(problems.is_empty(), "\n  {}", problems.join("\n  "));
+}
+
+/// Nobody reads a file of thousands of lines to the end.
+#[test]
+fn files_are_short() {
+    const MOST: usize = 600;
+    /// Tables may be longer: they are looked things up in, not read.
+    const TABLES: &[(&str, &str)] = &[];
+    let problems: Vec<String> = sources()
+        .filter(|path| !TABLES.iter().any(|(table, _)| table == path))
+        .filter_map(|path| {
+            let lines = text(&path).lines().count();
+            (lines > MOST).then(|| format!("{path} has {lines} lines, more than {MOST}"))
+        })
+        .collect();
+    assert_none(&problems);
+}
+
+/// A name that fits everything says nothing.
+#[test]
+fn modules_have_names_that_say_something() {
+    const EMPTY: &[&str] = &["utils", "util", "misc", "common", "helpers", "helper", "stuff", "tools"];
+    let says_nothing = |path: &String| {
+        let parts = Path::new(path).components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        parts.into_iter().any(|part| EMPTY.contains(&part.trim_end_matches(".rs")))
+    };
+    let problems: Vec<String> = sources().filter(says_nothing).collect();
+    assert_none(&problems);
+}
+
+/// Which crates of the project a crate may build on. A crate that is not listed must be added here.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("cubin", &[]),
+    ("fatbin", &["cubin"]),
+    ("cuweld", &["cubin", "fatbin"]),
+    ("cubin-diff", &["cubin"]),
+    ("cuweld-cli", &["cubin", "fatbin", "cuweld"]),
+    ("nvjitlink", &["cubin", "fatbin", "cuweld"]),
+];
+
+/// Dependencies run one way.
+#[test]
+fn crates_keep_their_layers() -> Result<(), toml::de::Error> {
+    let mut problems = Vec::new();
+    for path in files().into_iter().filter(|path| path.starts_with("crates/") && path.ends_with("/Cargo.toml")) {
+        let manifest: toml::Table = toml::from_str(&text(&path))?;
+        let name = Path::new(&path).parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+        let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| *layer == name) else {
+            problems.push(format!("{path}: the crate {name} has no place among the layers"));
+            continue;
+        };
+        for dependency in manifest.get("dependencies").and_then(|table| table.as_table()).into_iter().flat_map(toml::Table::keys) {
+            let ours = LAYERS.iter().any(|(layer, _)| layer == dependency);
+            if ours && !allowed.contains(&dependency.as_str()) {
+                problems.push(format!("{path}: {name} must not build on {dependency}"));
+            }
+        }
+    }
+    assert_none(&problems);
+    Ok(())
+}
+
+/// Where code the compiler can not vouch for may stand, and why.
+const UNSAFE: &[(&str, &str)] = &[("crates/cuweld-cli/src/inputs.rs", "maps input files"), ("crates/nvjitlink/", "a C interface")];
+
+#[test]
+fn unsafe_code_is_where_it_may_be() {
+    // The word is written this way so that this file is not one of those it looks for.
+    let word = ["un", "safe "].concat();
+    let mut problems: Vec<String> = sources()
+        .filter(|path| !UNSAFE.iter().any(|(allowed, _)| path.starts_with(allowed)))
+        .filter(|path| text(path).lines().any(|line| line.contains(&word) && !line.trim_start().starts_with("//")))
+        .map(|path| format!("{path} has code that the compiler can not vouch for"))
+        .collect();
+    for library in ["cubin", "fatbin", "cuweld"] {
+        if !text(&format!("crates/{library}/src/lib.rs")).contains(&format!("#![forbid({}_code)]", word.trim())) {
+            problems.push(format!("crates/{library} does not forbid it"));
+        }
+    }
+    assert_none(&problems);
+}
+
+/// A description that names what is not there is worse than none.
+#[test]
+fn the_design_describes_what_is_there() {
+    let design = text("DESIGN.md");
+    let is_path = |word: &&str| word.contains('/') && !word.contains([' ', '*', ':', '{', '<', '$']) && !word.starts_with('-');
+    let mut problems: Vec<String> = design
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(is_path)
+        .filter(|path| !root().join(path).exists())
+        .map(|path| format!("DESIGN.md names {path}, which does not exist"))
+        .collect();
+    for phase in phases() {
+        if !design.contains(&format!("**{phase}**")) {
+            problems.push(format!("DESIGN.md does not describe the phase {phase}"));
+        }
+    }
+    assert_none(&problems);
+}
+
+/// The phases, as the pipeline names them.
+fn phases() -> BTreeSet<String> {
+    let pipeline = text("crates/cuweld/src/link.rs");
+    pipeline.split("trace.phase(\"").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_source_file_begins_with_what_it_is_for() {
+    let problems: Vec<String> = sources().filter(|path| !text(path).starts_with("//!")).collect();
+    assert_none(&problems);
+}
+
+/// The pipeline is one function that fits on a screen or two.
+#[test]
+fn the_pipeline_is_short() {
+    let lines = text("crates/cuweld/src/link.rs").lines().count();
+    assert!(lines <= 120, "crates/cuweld/src/link.rs has {lines} lines");
+    assert!(phases().len() >= 10, "the phases were not found: {:?}", phases());
+}
+
+/// The project speaks of itself, and of nothing that only its makers have.
+#[test]
+fn nothing_private_is_mentioned() {
+    // In two parts, so that this list is not found by itself.
+    let words: Vec<String> = [
+        ["/wo", "rk/"],
+        ["../sha", "red"],
+        ["sha", "red/reference"],
+        ["sha", "red/conformance"],
+        ["find", "ings-"],
+        ["issue ", "#"],
+        ["T", "ODO"],
+        ["FIX", "ME"],
+        ["X", "XX"],
+        ["pypi.", "org"],
+        ["static.", "crates.io"],
+        ["artifact", "ory"],
+        ["/ho", "me/"],
+        ["/ro", "ot/"],
+        ["/tmp/", "rules-"],
+    ]
+    .iter()
+    .map(|parts| parts.concat())
+    .collect();
+    let mut problems = Vec::new();
+    for path in files().into_iter().filter(|path| path != "Cargo.lock") {
+        for (index, line) in text(&path).lines().enumerate() {
+            for word in words.iter().filter(|word| line.contains(word.as_str())) {
+                problems.push(format!("{path}:{}: {word}", index + 1));
+            }
+        }
+    }
+    assert_none(&problems);
+}
+
+/// Every case says what it shows, and every one has been recorded.
+#[test]
+fn cases_are_recorded() {
+    let ratchet = text("tests/ratchet.toml");
+    let problems: Vec<String> = files()
+        .into_iter()
+        .filter_map(|path| path.strip_prefix("tests/cases/")?.strip_suffix("/case.toml").map(str::to_owned))
+        .filter(|case| !ratchet.contains(&format!("\n{case} = ")))
+        .map(|case| format!("{case} is not in tests/ratchet.toml: run `cargo xtask bless`"))
+        .collect();
+    assert_none(&problems);
+}
