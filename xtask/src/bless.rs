@@ -4,7 +4,7 @@ use std::process::Command;
 
 /// Runs the test program in the mode that stores instead of comparing.
 pub fn main(words: &[String]) -> Result<bool, String> {
-    let [] | [_] = words else {
+    let ([] | [_]) = words else {
         return Err("at most one word is expected: a part of the names of the cases to refresh".into());
     };
     let status = Command::new(env!("CARGO"))

@@ -5,7 +5,7 @@
 //! offset in all of them, because the code exists once. A kernel's own constants come first; then those of the functions it
 //! reaches, function by function, at the first offset that is free in all kernels concerned.
 
-use super::plan::{Content, Name, Piece, Pieces, Placement};
+use super::plan::{Content, Name, Piece, Pieces, Placement, RelocationSections};
 use super::walk::Walk;
 use crate::id::{FunctionId, Id, InputSectionId, SectionId};
 use crate::phases::load::InputSection;
@@ -42,8 +42,16 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
 /// Forgets a function's constants, with their section and its name.
 fn discard(walk: &mut Walk<'_, '_>, function: FunctionId) {
     if let Some(slot) = walk.constants.remove(&function) {
-        walk.plan.sections[slot.section].content = Content::Gone;
+        abandon(walk, slot.section);
         walk.plan.functions[function].constants = None;
+    }
+}
+
+/// Drops a section that has given away its pieces, and the relocations that were made for it.
+fn abandon(walk: &mut Walk<'_, '_>, section: SectionId) {
+    let RelocationSections { implicit, explicit, resolved } = walk.plan.sections[section].relocations;
+    for id in [Some(section), implicit, explicit, resolved].into_iter().flatten() {
+        walk.plan.sections[id].content = Content::Gone;
     }
 }
 
@@ -91,7 +99,7 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
         match kernels.get(&function) {
             Some(kernels) => move_to_kernels(walk, function, section, kernels),
             // Nobody launches this code, so nobody needs its constants.
-            None => walk.plan.sections[section].content = Content::Gone,
+            None => abandon(walk, section),
         }
     }
     let is_empty = |section: SectionId| walk.plan.sections[section].size == 0;
@@ -129,7 +137,7 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     };
     let size_of = |kernel: FunctionId| walk.plan.functions[kernel].constants.map_or(0, |bank| walk.plan.sections[bank].size);
     if size == 0 && kernels.iter().all(|&kernel| size_of(kernel) == 0) {
-        walk.plan.sections[section].content = Content::Gone;
+        abandon(walk, section);
         return;
     }
     let mut banks = Vec::with_capacity(kernels.len());
@@ -147,18 +155,24 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     let end = banks.iter().map(|&bank| walk.plan.sections[bank].size).max().unwrap_or(0);
     let offset = end.next_multiple_of(align);
     let pieces = std::mem::take(&mut walk.plan.sections[section].pieces);
+    // Jump tables of the Mercury view hold places in code that are not known yet, so their relocations come with them.
+    if walk.plan.sections[section].relocations.explicit.is_some() {
+        for &bank in &banks {
+            walk.relocation_section(bank, true);
+        }
+    }
     for bank in banks {
         let row = &mut walk.plan.sections[bank];
         row.align = row.align.max(align);
         row.size = offset + size;
         for piece in pieces.iter() {
-            row.pieces.push(Piece { offset: offset + piece.offset, ..piece });
+            row.pieces.push(Piece { offset: offset + piece.offset, origin: Some(section), ..piece });
         }
     }
     for piece in pieces.iter() {
         walk.plan.placement[piece.section] = Some(Placement { section, offset: offset + piece.offset });
     }
-    walk.plan.sections[section].content = Content::Gone;
+    abandon(walk, section);
     if let Some(lost) = walk.constants.get(&function).and_then(|slot| slot.lost_offset) {
         walk.plan.null_symbol_value = offset + lost;
     }

@@ -198,6 +198,8 @@ pub struct Piece {
     pub section: InputSectionId,
     /// Its offset in the output section.
     pub offset: u64,
+    /// The section that was made for it, if it has moved from there when all pieces were known.
+    pub origin: Option<SectionId>,
 }
 
 /// The pieces of a section: nearly always none or one, so that one needs no allocation.
@@ -210,12 +212,19 @@ pub struct Pieces {
 impl Pieces {
     /// A single piece, at the start.
     pub fn one(section: InputSectionId) -> Self {
-        Pieces { first: Some(Piece { section, offset: 0 }), others: Vec::new() }
+        Pieces { first: Some(Piece { section, offset: 0, origin: None }), others: Vec::new() }
     }
 
     /// Appends a piece.
     pub fn push(&mut self, piece: Piece) {
         if self.first.is_none() { self.first = Some(piece) } else { self.others.push(piece) }
+    }
+
+    /// The pieces in the order of their relocations: the newest first, but what moved here later follows, as it came.
+    pub fn newest_first(&self) -> impl Iterator<Item = Piece> + '_ {
+        let mut groups: Vec<Piece> = self.iter().collect();
+        groups.chunk_by_mut(|a, b| a.origin == b.origin).for_each(<[Piece]>::reverse);
+        groups.into_iter()
     }
 
     /// The pieces, in order.

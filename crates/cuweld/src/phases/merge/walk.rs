@@ -377,7 +377,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         row.align = row.align.max(section.align);
         let offset = row.size.next_multiple_of(section.align);
         row.size = offset + section.size;
-        row.pieces.push(Piece { section: id, offset });
+        row.pieces.push(Piece { section: id, offset, origin: None });
         self.plan.placement[id] = Some(Placement { section: output, offset });
     }
 
@@ -464,7 +464,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     }
 
     /// Makes the section with the relocations of a section, if it is not there.
-    fn relocation_section(&mut self, target: SectionId, explicit_addends: bool) {
+    pub(super) fn relocation_section(&mut self, target: SectionId, explicit_addends: bool) {
         let (prefix, kind) = if explicit_addends { (".rela", SHT_RELA) } else { (".rel", SHT_REL) };
         let name = self.plan.sections[target].name;
         let known = self.plan.sections[target].relocations;

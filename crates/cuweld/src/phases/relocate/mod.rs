@@ -222,7 +222,7 @@ impl Facts<'_, '_> {
         // Debug information of the Mercury view is none of the driver's business.
         let records = self.options.preserve_relocations && !(section.content == Content::Debug && view == View::Mercury);
         let is_capsule = matches!(section.content, Content::Text(_)) && view == View::Mercury;
-        for piece in section.pieces.iter().rev() {
+        for piece in section.pieces.newest_first() {
             let file = self.inputs.file_of_section(piece.section);
             let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
             let lists: Vec<_> = self.inputs.attached(source).collect();
