@@ -34,6 +34,8 @@ pub struct Contents {
     pub bytes: Vec<u8>,
     /// Its relocations, in file order.
     pub kept: Vec<Kept>,
+    /// Whether it speaks of no function, and so is the same in both views.
+    pub is_shared: bool,
 }
 
 impl MachineDebug {
@@ -265,8 +267,12 @@ impl Facts<'_, '_> {
 
     /// Goes through the relocations of a section as the linked view does, in the same order.
     fn relocated(&self, section: &OutputSection<'_>, draft: &Draft, bases: &HashMap<InputSectionId, u64>) -> Contents {
-        let mut contents = Contents { bytes: draft.bytes.clone(), kept: Vec::new() };
         let form = form(section);
+        let speaks_of_functions = draft.pieces.iter().any(|piece| {
+            self.inputs().attached(piece.machine).any(|list| self.inputs().sections()[list].size > 0)
+        });
+        let is_shared = form == Form::Lines && !speaks_of_functions;
+        let mut contents = Contents { bytes: draft.bytes.clone(), kept: Vec::new(), is_shared };
         for piece in draft.pieces.iter().rev() {
             let file = self.inputs().file_of_section(piece.linked);
             for entry in self.relocations(file, piece.machine).into_iter().rev() {

@@ -87,6 +87,11 @@ impl Numbering {
         self.sections.len() + 1 >= SHN_LORESERVE as usize
     }
 
+    /// Whether the machine's view has symbols that the other has not.
+    pub fn has_machine_entries(&self) -> bool {
+        self.entries.len() > self.linked_entries
+    }
+
     /// Whether the file has the program twice.
     pub fn has_two_views(&self) -> bool {
         self.mercury_number.is_some()

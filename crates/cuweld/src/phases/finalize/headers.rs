@@ -111,7 +111,7 @@ impl Facts<'_, '_> {
             View::Mercury => self.numbering.sections().len() as u32,
         };
         let (link, info) = match section.content {
-            Content::Symbols if part.view == View::Machine && self.numbering.has_two_views() => {
+            Content::Symbols if part.view == View::Machine && self.numbering.has_machine_entries() => {
                 // The symbols of parameters are local, but come last, so no global symbol is the first behind the locals.
                 (SYMBOL_NAMES, self.numbering.entries(View::Machine).len() as u32 + 1)
             }

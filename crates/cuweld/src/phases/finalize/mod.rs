@@ -19,8 +19,8 @@ use super::merge::{Content, OutputSection, Plan};
 use super::machine_debug::MachineDebug;
 use super::number::{FileSection, Numbering, prototyped};
 use super::relocate::{Kept, Referent, Relocations};
-use super::resolve::Resolution;
-use crate::id::{FunctionId, SectionId};
+use super::resolve::{Fate, Resolution};
+use crate::id::{FunctionId, InputSectionId, SectionId};
 use crate::options::Options;
 use crate::phases::attributes::Attributes;
 use crate::phases::layout::TEXTURE_KINDS;
@@ -231,8 +231,10 @@ impl Facts<'_, '_> {
 
     /// Whether a section of the Mercury view has no bytes of its own in the file, but the machine's.
     fn shares_bytes(&self, FileSection { section, view }: FileSection) -> bool {
+        let contents = self.machine_debug.of(section);
         let section = &self.plan.sections()[section];
         let is_shared = match section.content {
+            Content::Debug if contents.is_some_and(|contents| contents.is_shared) => true,
             Content::Debug => SHARED_DEBUG.iter().any(|start| section.name.stem.starts_with(start)),
             Content::Pieces => section.target.is_none(),
             _ => false,
@@ -272,6 +274,8 @@ impl Facts<'_, '_> {
         for piece in section.pieces.iter() {
             let source = match section.content {
                 Content::MachineParameters => Some(piece.section),
+                // The machine's side of constants that only a copy of a function had that is gone is not known.
+                Content::Pieces if self.is_of_gone_copy(piece.section, section) => Some(piece.section),
                 _ => self.inputs.in_view(piece.section, part.view),
             };
             let data = source.map(|source| self.inputs.sections()[source].data).unwrap_or_default();
@@ -286,6 +290,17 @@ impl Facts<'_, '_> {
             relocation::apply(field, out, patch.offset, patch.value, patch.bank.unwrap_or(0), mode)?;
         }
         Ok(())
+    }
+
+    /// Whether a piece of `section` belongs to a copy of a function that is not in the output, and the copy that is has none.
+    fn is_of_gone_copy(&self, piece: InputSectionId, section: &OutputSection<'_>) -> bool {
+        let function = |piece: InputSectionId| {
+            let code = self.inputs.sections()[piece].target?;
+            let owner = self.inputs.sections()[code].owner?;
+            Some((self.resolution.function(owner)?, self.resolution.fate(owner) == Fate::Taken))
+        };
+        let Some((gone, false)) = function(piece) else { return false };
+        !section.pieces.iter().any(|other| function(other.section) == Some((gone, true)))
     }
 
     /// The relocations that are left of the section that `section` is for.

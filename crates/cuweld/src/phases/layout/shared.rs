@@ -113,6 +113,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     if !facts.options.executable() {
         return layout;
     }
+    let two_views = facts.options.target.views == Views::Two;
     let users = Users::find(facts);
     let symbols = facts.resolution.symbols();
     let has_dynamic = symbols.iter().any(|symbol| is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0);
@@ -193,7 +194,8 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
 
     // The sections.
     let reserved = facts.options.reserved_shared();
-    let two_views = facts.options.target.views == Views::Two;
+    // Where there are two views, only the machine's has a reserved part: to the linked one, a section with nothing else is empty.
+    let linked_reserved = if two_views { 0 } else { reserved };
     for &kernel in facts.live.kernels() {
         let Some(section) = facts.plan.function(kernel).shared else { continue };
         let (end, mut align) = (end[&kernel], align[&kernel]);
@@ -201,13 +203,12 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
             align = align.max(DYNAMIC_ALIGN);
         }
         // An empty section stays only if its alignment is that of the arrays; one with a reserved part is not empty.
-        let right_align = align == DYNAMIC_ALIGN || (reserved > 0 && align > DYNAMIC_ALIGN);
+        let right_align = align == DYNAMIC_ALIGN || (linked_reserved > 0 && align > DYNAMIC_ALIGN);
         let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && right_align;
         let present = end > 0 || wanted_empty;
         layout.used.insert(kernel, end);
         let size = if present { end + reserved } else { 0 };
-        // What the driver reserves is added behind the linked view's back, where there are two: to that one it is empty.
-        let listed = if two_views { end > 0 } else { size > 0 };
+        let listed = present && end + linked_reserved > 0;
         layout.sections.insert(section, Extent { size, align, present, listed });
     }
     if let Some(section) = module_section {
