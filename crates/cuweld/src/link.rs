@@ -23,7 +23,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     // Read and check everything once, so that later phases can trust it.
     let inputs = &trace.phase("load", || load::load(inputs, options, report))?;
     // One meaning per name; the first mention of a name fixes its place in the output.
-    let resolution = &trace.phase("resolve", || resolve::resolve(inputs, report))?;
+    let resolution = &trace.phase("resolve", || resolve::resolve(inputs, options, report))?;
     // Calls, direct and through pointers.
     let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution));
     // Its cycles, and an order from callees to callers for everything that flows up.

@@ -24,6 +24,8 @@ pub struct Options {
     pub allow_undefined_globals: bool,
     /// Write every relocation with an explicit addend (`-force-rela`).
     pub force_explicit_addends: bool,
+    /// Refuse objects that a newer toolkit made than any that is known, instead of warning of them.
+    pub refuse_newer_objects: bool,
     /// Do not warn about kernels whose stack size can not be known.
     pub suppress_stack_size_warning: bool,
     /// Warn about functions whose address is taken but that nothing calls (`-extrawarn`).
@@ -32,6 +34,9 @@ pub struct Options {
     pub verbose: bool,
     /// Print the call graph.
     pub dump_call_graph: Option<NameStyle>,
+    /// Make the same mistakes as the reference linker where those change the program, for comparing files: drop relocations of
+    /// constants that name a weak function or variable whose copy in the same object was lost. Never the default.
+    pub imitate_defects: bool,
     /// The note that says which tool made the file.
     pub note: ToolNoteText,
 }
@@ -123,10 +128,12 @@ impl Options {
             omit_reserved_shared: false,
             allow_undefined_globals: false,
             force_explicit_addends: false,
+            refuse_newer_objects: false,
             suppress_stack_size_warning: false,
             extra_warnings: false,
             verbose: false,
             dump_call_graph: None,
+            imitate_defects: false,
             note: ToolNoteText::cuweld(&format!("-arch {} ", target.name)),
         }
     }

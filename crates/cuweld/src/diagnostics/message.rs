@@ -79,6 +79,12 @@ messages! {
     2002 Fatal CannotWriteOutput { file: String, cause: String } "Could not open output file '{file}'"
         "The result could not be written. It is written beside its place under another name first, then renamed, so a \
          file that was there before is untouched.";
+    2003 Fatal CompilerMissing { what: String } "{what} is needed and was not found"
+        "An input has to be compiled for the target during the link, which takes the CUDA toolkit's own compilers: its assembler ptxas for \
+         PTX, and libnvJitLink too for link-time optimization. The message says where they were looked for. Objects that hold code for \
+         the target need neither.";
+    2004 Fatal CompilerUnusable { problem: String } "{problem}"
+        "A compiler of the CUDA toolkit is there, but could not be run or loaded.";
     3001 Fatal BadObject { file: String, problem: String } "Input file '{file}' is damaged: {problem}"
         "The file claims to be a device object, but its contents contradict each other: a size that reaches past the \
          end, an index that names nothing. It was cut short or overwritten; build it again.";
@@ -89,7 +95,7 @@ messages! {
     3003 Fatal NotADeviceObject { file: String } "cubin not an elf?"
         "The file is none of the kinds that a device link takes. The message says what it looks like.";
     3004 Fatal NewerThanToolkit { file: String, found: u32, known: u32 } "Input file '{file}' newer than toolkit ({found} vs {known})"
-        "The object was made by a newer compiler.";
+        "The object was made by a newer compiler than the linker knows. Without `--diagnostics=nvlink` this is only a warning.";
     3005 Fatal OlderThanSupported { file: String } "Input file '{file}' must be recompiled with toolkit >= Cuda 12.0"
         "Objects for sm_90 that were made before CUDA 12.0 use conventions that changed.";
     3006 Fatal BadContainer { file: String, problem: String } "Input file '{file}' can not be unpacked: {problem}"
@@ -110,7 +116,26 @@ messages! {
          for the target (-arch, -gencode).";
     3013 Fatal NothingToLink {} "elfLink internal error"
         "An object has no code for the target, and warnings are errors.";
-    3006 Fatal NotForTheTarget { file: String, target: String, compiled_for: String } "Input file '{file}' holds machine code for '{compiled_for}' that does not run on '{target}' as it is"
+    3014 Fatal CompilerFailed {} "elfLink fatbinary error"
+        "PTX could not be compiled for the target. The assembler's own messages stand above.";
+    3015 Fatal OptimizerFailed {} "elfLink JIT compile failed"
+        "Intermediate code could not be optimized. The optimizer's own messages stand above.";
+    3016 Info PartialOptimization { file: String } "requested LTO but '{file}' not built for LTO so doing partial LTO"
+        "The input is no intermediate code, so that link-time optimization does not see the whole program.";
+    3017 Warning NothingToOptimize {} "Ignoring -dlto option because no LTO objects found"
+        "Link-time optimization was asked for, but no input holds intermediate code. Compile with -dlto, too.";
+    3018 Fatal OptimizerOptionsDiffer { option: &'static str } "Cicc option values for '{option}' do not match"
+        "Objects for link-time optimization were compiled with different values of an option that holds for the whole program.";
+    3019 Info MixedLineInformation {} "Some objects do not have '-lineinfo' specified but others do; will build everything with '-lineinfo'"
+        "Objects for link-time optimization were compiled with different options.";
+    3020 Info MixedRegisterLimits { limit: i32 } "Some objects do not have '-maxrregcount' specified but others do; will build everything with '-maxrregcount={limit}'"
+        "Objects for link-time optimization were compiled with different options.";
+    3021 Info OptimizerSays { text: String } "{text}"
+        "What the optimizer says.";
+    3022 Warning NewerObject { file: String, found: u32, known: u32 } "Input file '{file}' was made by a newer toolkit ({found}) than is known here ({known})"
+        "The object has the format that is known, so it was linked. Should its compiler rely on something new, the result may be wrong: \
+         check whether there is a newer version of the linker. Called as nvlink, the linker refuses such objects.";
+    3023 Fatal NotForTheTarget { file: String, target: String, compiled_for: String } "Input file '{file}' holds machine code for '{compiled_for}' that does not run on '{target}' as it is"
         "The object is for another GPU of the same family, and uses instructions that have to be generated anew for the target. \
          This linker generates no code. Compile the object for the target, or give the toolkit's linker as --finalizer: the link \
          is then handed to it.";
@@ -166,6 +191,8 @@ messages! {
         "What a kernel uses, with everything it calls.";
     3404 Info Skipped { file: String, why: String } "'{file}' was passed over: {why}"
         "An input adds nothing to the link.";
+    3405 Info Compiled { file: String, milliseconds: u128 } "'{file}' was compiled in {milliseconds} ms"
+        "An input held no code for the target, but PTX or intermediate code.";
     9001 Fatal Internal { text: String } "Internal error: {text}"
         "The linker contradicted itself. Please report it with the files that `--save-dir` writes.";
 }

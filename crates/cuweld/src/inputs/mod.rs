@@ -4,10 +4,12 @@
 //! there has two steps, both without files or processes, so that programs and libraries can share it:
 //!
 //! * [`unpack`]: open every container, choose the code for the target in each, unpack it;
+//! * [`lower`](lower::lower): compile what is not machine code yet, with compilers that the caller brings.
 //!
 //! Inputs are told by their contents, never by their names: names lie.
 
 mod host_info;
+pub mod lower;
 mod open;
 mod unpack;
 

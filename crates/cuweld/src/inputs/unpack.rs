@@ -161,7 +161,9 @@ impl<'data> Search<'_, 'data> {
         let demand = input.demand;
         match ids.is_empty() {
             // Members of archives that register nothing themselves are not known by a path of their own.
-            true if !input.member => self.found.modules.push(Module { id: identifier(&input.path), demand, units }),
+            true if !input.member && !matches!(input.contents, Content::LtoIr(_)) => {
+                self.found.modules.push(Module { id: identifier(&input.path), demand, units })
+            }
             _ => self.found.modules.extend(ids.into_iter().map(|id| Module { id, demand, units: units.clone() })),
         }
         Ok(())

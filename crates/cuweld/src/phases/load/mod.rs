@@ -304,6 +304,9 @@ pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Repo
         if let Some(object) = object
             && all.left_out.binary_search(&index).is_err()
         {
+            if let Some(found) = object.newer_toolkit {
+                report.say(Message::NewerObject { file: object.file.name.into(), found, known: read::KNOWN_TOOLKIT });
+            }
             object.append_to(&mut all);
         }
     }
@@ -315,6 +318,8 @@ struct Parsed<'data> {
     file: ObjectFile<'data>,
     sections: Vec<InputSection<'data>>,
     symbols: Vec<InputSymbol<'data>>,
+    /// The toolkit that made it, if it is newer than all that are known.
+    newer_toolkit: Option<u32>,
 }
 
 impl<'data> Parsed<'data> {

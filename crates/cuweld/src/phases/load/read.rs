@@ -53,11 +53,18 @@ pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Opt
         })
     })?;
     let reader = Reader { file: &file, arrangement, views: options.target.views };
-    reader.read(input.name).map(Some).map_err(damaged)
+    let mut parsed = reader.read(input.name).map_err(damaged)?;
+    parsed.newer_toolkit = newer_toolkit(&file);
+    Ok(Some(parsed))
 }
 
 /// The newest toolkit whose objects are known, as objects record it.
-const KNOWN_TOOLKIT: u32 = 130;
+pub(super) const KNOWN_TOOLKIT: u32 = 130;
+
+/// The toolkit that made the object, if it is newer than all that are known.
+fn newer_toolkit(file: &File<'_>) -> Option<u32> {
+    file.toolkit().filter(|&found| found > KNOWN_TOOLKIT)
+}
 
 /// Whether an object may take part in a link for the target at all.
 fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Message> {
@@ -70,7 +77,7 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), M
         return Err(Message::NotForTheTarget { file: name.into(), target: target.name.into(), compiled_for });
     }
     let toolkit = file.toolkit();
-    if let Some(found) = toolkit.filter(|&found| found > KNOWN_TOOLKIT) {
+    if let Some(found) = newer_toolkit(file).filter(|_| options.refuse_newer_objects) {
         return Err(Message::NewerThanToolkit { file: name.into(), found, known: KNOWN_TOOLKIT });
     }
     if toolkit.is_some_and(|found| found < target.oldest_toolkit) {
@@ -121,7 +128,7 @@ impl<'data> Reader<'_, 'data> {
             virtual_sm: self.file.virtual_sm(),
             calls,
         };
-        Ok(Parsed { file, sections, symbols })
+        Ok(Parsed { file, sections, symbols, newer_toolkit: None })
     }
 
     /// The sections of the file, in the order of their ids.

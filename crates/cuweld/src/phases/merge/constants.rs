@@ -3,7 +3,8 @@
 //! Literals that fit no instruction, and jump tables, are in a constant bank of their own, one section per function. The bank is
 //! selected per kernel launch, so what a device function needs has to be in the bank of every kernel that reaches it, at the same
 //! offset in all of them, because the code exists once. A kernel's own constants come first; then those of the functions it
-//! reaches, function by function, at the first offset that is free in all kernels concerned.
+//! reaches, function by function, at the first offset that is free in all kernels concerned. All of these take the widest alignment
+//! among them, and are padded to it.
 
 use super::plan::{Content, Name, Piece, Pieces, Placement, RelocationSections};
 use super::walk::Walk;
@@ -152,8 +153,10 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
         });
         banks.extend(bank);
     }
-    let end = banks.iter().map(|&bank| walk.plan.sections[bank].size).max().unwrap_or(0);
-    let offset = end.next_multiple_of(align);
+    let rows = || banks.iter().map(|&bank| &walk.plan.sections[bank]);
+    let align = rows().map(|row| row.align).max().unwrap_or(1).max(align);
+    let offset = rows().map(|row| row.size).max().unwrap_or(0).next_multiple_of(align);
+    let end = (offset + size).next_multiple_of(align);
     let pieces = std::mem::take(&mut walk.plan.sections[section].pieces);
     // Jump tables of the Mercury view hold places in code that are not known yet, so their relocations come with them.
     if walk.plan.sections[section].relocations.explicit.is_some() {
@@ -163,8 +166,8 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     }
     for bank in banks {
         let row = &mut walk.plan.sections[bank];
-        row.align = row.align.max(align);
-        row.size = offset + size;
+        row.align = align;
+        row.size = end;
         for piece in pieces.iter() {
             row.pieces.push(Piece { offset: offset + piece.offset, origin: Some(section), ..piece });
         }

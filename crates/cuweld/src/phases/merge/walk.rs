@@ -276,10 +276,16 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                         self.reserved_variable(id, symbol, section);
                     }
                 }
-                Place::Undefined if is_shared(row.other) && row.size == 0 && self.plan.module_shared.is_none() => {
-                    let flags = SHF_WRITE | SHF_ALLOC;
-                    let name = Name::plain(".nv_debug.shared");
-                    self.plan.module_shared = Some(self.create(name, Content::ModuleShared, SectionType::SHARED, flags, 1));
+                Place::Undefined if is_shared(row.other) && row.size == 0 => {
+                    if self.plan.module_shared.is_none() {
+                        let (name, flags) = (Name::plain(".nv_debug.shared"), SHF_WRITE | SHF_ALLOC);
+                        let kind = SectionType::SHARED;
+                        self.plan.module_shared = Some(self.create(name, Content::ModuleShared, kind, flags, 1));
+                    }
+                    if resolution.symbols()[id].first.symbol == symbol {
+                        let owner = SharedPlacement::Dynamic;
+                        self.shared.push(SharedVariable { symbol: id, size: 0, align: 1, owner });
+                    }
                 }
                 _ => {}
             }

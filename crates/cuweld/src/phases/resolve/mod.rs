@@ -32,6 +32,7 @@ pub struct Resolution<'data> {
     lost_ranges: HashMap<InputSectionId, Vec<Range<u64>>>,
     has_aliases: bool,
     has_lost_copies: bool,
+    imitates_defects: bool,
     replaced_before: HashMap<FunctionId, FileId>,
 }
 
@@ -143,9 +144,7 @@ impl<'data> Resolution<'data> {
 
     /// Whether a relocation of `target` concerns only what did not get into the link, so that it is not even read.
     ///
-    /// That is so for the frames and lines of a lost copy of a function, and for the initial value of a lost variable. In a
-    /// constant bank the reference linker goes by the symbol that the relocation names, and so loses relocations of
-    /// variables that do count; here only those of lost variables go.
+    /// That is so for the frames and lines of a lost copy of a function, and for the initial value of a lost variable.
     pub fn ignores(&self, inputs: &Inputs<'data>, target: InputSectionId, offset: u64, symbol: InputSymbolId) -> bool {
         let section = &inputs.sections()[target];
         let in_lost_variable =
@@ -154,7 +153,9 @@ impl<'data> Resolution<'data> {
         match section.role {
             Role::Debug => is_lost && FOLLOWS_CODE.contains(&section.name) && inputs.symbols()[symbol].is_function(),
             Role::GlobalData => in_lost_variable(),
-            Role::ModuleConstants(_) => is_lost && in_lost_variable(),
+            // The reference linker goes by the symbol that the relocation names, and so leaves pointers to weak functions
+            // and variables null in constants that do count.
+            Role::ModuleConstants(_) => is_lost && (self.imitates_defects || in_lost_variable()),
             _ => false,
         }
     }

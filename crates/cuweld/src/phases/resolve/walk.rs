@@ -3,6 +3,7 @@
 use super::clash::{self, Clash};
 use super::{Fate, Function, Mention, Part, Resolution, Symbol};
 use crate::diagnostics::{Failure, Message, Report};
+use crate::options::Options;
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId, SymbolId};
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
 use cubin::symbol::{Binding, SymbolKind};
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 /// Resolves all names.
-pub fn resolve<'data>(inputs: &Inputs<'data>, report: &mut Report) -> Result<Resolution<'data>, Failure> {
+pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Report) -> Result<Resolution<'data>, Failure> {
     let mut walk = Walk {
         inputs,
         table: HashTable::with_capacity(inputs.symbols().len() / 2),
@@ -28,6 +29,7 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, report: &mut Report) -> Result<Res
             lost_ranges: HashMap::new(),
             has_aliases: false,
             has_lost_copies: false,
+            imitates_defects: options.imitate_defects,
             replaced_before: HashMap::new(),
         },
     };

@@ -1,0 +1,234 @@
+//! Lowering: everything that is not machine code yet is compiled.
+//!
+//! PTX is assembled unit by unit. Intermediate code for link-time optimization becomes one PTX text first, which is then either
+//! the whole program, and assembled to an executable that needs no link, or a part of it, and linked like any other object.
+//!
+//! Compilers are not part of this library: the caller brings them as [`Compilers`].
+
+mod arguments;
+mod note;
+mod optimize;
+
+pub use arguments::{CompileOptions, LinkTimeOptimization, Scope};
+
+use super::{Code, Unpacked};
+use crate::diagnostics::{Diagnostic, Failure, Message, Report};
+use crate::phases::load::{Demand, Input};
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// The compilers that a link may need.
+#[derive(Clone, Copy)]
+pub struct Compilers<'caller> {
+    /// Assembles PTX.
+    pub assemble: &'caller (dyn Fn(&Assembly<'_>) -> Result<Assembled, CompilerError> + Sync),
+    /// Makes one PTX text of intermediate code.
+    pub optimize: &'caller (dyn Fn(&Optimization<'_>) -> Result<Vec<u8>, CompilerError> + Sync),
+}
+
+/// The name that the file with the PTX has to have when it is assembled: messages and notes contain it.
+pub const PTX_NAME: &str = "application ptx input";
+
+/// The name that the file which the assembler makes has to have.
+pub const OBJECT_NAME: &str = "elf.o";
+
+/// PTX to be assembled.
+#[derive(Clone, Debug)]
+pub struct Assembly<'data> {
+    /// The text.
+    pub text: &'data [u8],
+    /// The assembler's arguments, except for the names of files.
+    pub arguments: Vec<String>,
+}
+
+/// What an assembler made.
+#[derive(Clone, Debug)]
+pub struct Assembled {
+    /// The file.
+    pub image: Vec<u8>,
+    /// What the assembler said, line by line.
+    pub messages: Vec<String>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// Intermediate code to be optimized.
+#[derive(Clone, Debug)]
+pub struct Optimization<'data> {
+    /// The modules.
+    pub modules: Vec<IntermediateModule<'data>>,
+    /// The optimizer's arguments.
+    pub arguments: Vec<String>,
+}
+
+/// Intermediate code of one unit.
+#[derive(Clone, Debug)]
+pub struct IntermediateModule<'data> {
+    /// Its name.
+    pub name: &'data str,
+    /// The code.
+    pub data: &'data [u8],
+    /// Whether it is bare, and not in a fatbin.
+    pub bare: bool,
+}
+
+/// Why a compiler made nothing.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum CompilerError {
+    /// It is not there.
+    Missing {
+        /// What is missing.
+        what: String,
+        /// Where it was looked for.
+        places: Vec<String>,
+    },
+    /// It refused its input. What it said, line by line.
+    Refused(Vec<String>),
+    /// It could not be used.
+    Unusable(String),
+}
+
+/// What a link is made of once everything is compiled.
+#[derive(Debug)]
+pub enum Lowered<'data> {
+    /// Objects.
+    Objects {
+        /// The objects, in link order.
+        objects: Vec<Object<'data>>,
+        /// Whether the whole program was optimized, and only then found to need more. What host code launches was then told
+        /// to the optimizer as names, and counts as such in the link, too.
+        after_whole_program: bool,
+    },
+    /// The result itself: link-time optimization saw the whole program, or only PTX was asked for.
+    Finished(Vec<u8>),
+}
+
+/// An object to link.
+#[derive(Debug)]
+pub struct Object<'data> {
+    /// The name that messages use.
+    pub name: Cow<'data, str>,
+    /// Its contents.
+    pub bytes: Cow<'data, [u8]>,
+    /// Whether it takes part in any case.
+    pub demand: Demand,
+    /// The unit that it is, unless it was made of several.
+    pub unit: Option<usize>,
+}
+
+impl Object<'_> {
+    /// What [`link`](crate::link()) takes.
+    pub fn input(&self) -> Input<'_> {
+        Input { demand: self.demand, ..Input::new(&self.name, &self.bytes) }
+    }
+}
+
+/// The units that took no part in a link of `objects`, which left out some of them.
+pub fn units_left_out(objects: &[Object<'_>], left_out: &[usize]) -> Vec<usize> {
+    left_out.iter().filter_map(|&object| objects.get(object)?.unit).collect()
+}
+
+/// Compiles what has to be.
+pub fn lower<'data>(
+    unpacked: &'data Unpacked<'_>,
+    options: &CompileOptions,
+    compilers: &Compilers<'_>,
+    report: &mut Report,
+) -> Result<Lowered<'data>, Failure> {
+    let is_lto = |code: &Code<'_>| matches!(code, Code::LtoIr { .. });
+    let others = || unpacked.units.iter().filter(|unit| !is_lto(&unit.code) && unit.demand != Demand::Runtime);
+    if options.optimization.is_some() {
+        for unit in others() {
+            report.say(Message::PartialOptimization { file: unit.name.clone() });
+        }
+        if !unpacked.units.iter().any(|unit| is_lto(&unit.code)) {
+            report.say(Message::NothingToOptimize {});
+        }
+    }
+    let mut objects = assemble_units(unpacked, options, compilers, report)?;
+    let mut after_whole_program = false;
+    if let Some(last) = unpacked.units.iter().rposition(|unit| is_lto(&unit.code)) {
+        let is_partial = others().next().is_some();
+        match optimize::optimize(unpacked, is_partial, options, compilers, report)? {
+            optimize::Outcome::Finished(image) => return Ok(Lowered::Finished(image)),
+            optimize::Outcome::Object { bytes, after_whole_program: is_after } => {
+                after_whole_program = is_after;
+                let object = Object { name: "lto.cubin".into(), bytes: bytes.into(), demand: Demand::Always, unit: None };
+                // In the place of the last unit that it was made of.
+                let place = objects.iter().position(|other| other.unit > Some(last)).unwrap_or(objects.len());
+                objects.insert(place, object);
+            }
+        }
+    }
+    Ok(Lowered::Objects { objects, after_whole_program })
+}
+
+/// The units that are objects or become one by themselves.
+fn assemble_units<'data>(
+    unpacked: &'data Unpacked<'_>,
+    options: &CompileOptions,
+    compilers: &Compilers<'_>,
+    report: &mut Report,
+) -> Result<Vec<Object<'data>>, Failure> {
+    let assembled: Vec<_> = (unpacked.units.par_iter())
+        .map(|unit| match &unit.code {
+            Code::Ptx { text, options: recorded } => {
+                let arguments = options.assembler_arguments(recorded, true);
+                Some((compilers.assemble)(&Assembly { text, arguments }))
+            }
+            Code::Cubin(_) | Code::LtoIr { .. } => None,
+        })
+        .collect();
+    let mut objects = Vec::with_capacity(unpacked.units.len());
+    for (index, (unit, assembled)) in unpacked.units.iter().zip(assembled).enumerate() {
+        let bytes: Cow<'data, [u8]> = match (&unit.code, assembled) {
+            (Code::Cubin(bytes), _) => Cow::Borrowed(bytes),
+            (_, Some(result)) => said(&unit.name, result, options, report)?.into(),
+            (_, None) => continue,
+        };
+        objects.push(Object { name: Cow::Borrowed(&unit.name), bytes, demand: unit.demand, unit: Some(index) });
+    }
+    Ok(objects)
+}
+
+/// Passes on what an assembler said, and what it made.
+fn said(
+    name: &str,
+    result: Result<Assembled, CompilerError>,
+    options: &CompileOptions,
+    report: &mut Report,
+) -> Result<Vec<u8>, Failure> {
+    match result {
+        Ok(Assembled { image, messages, duration }) => {
+            messages.into_iter().for_each(|line| report.list(line));
+            if options.report_durations {
+                report.say(Message::Compiled { file: name.into(), milliseconds: duration.as_millis() });
+            }
+            Ok(note::without_file_names(image))
+        }
+        Err(CompilerError::Refused(lines)) => {
+            lines.into_iter().for_each(|line| report.list(line));
+            report.fatal(Message::CompilerFailed {})
+        }
+        Err(error) => unavailable(error, report),
+    }
+}
+
+/// Ends the link because a compiler could not be used.
+fn unavailable<T>(error: CompilerError, report: &mut Report) -> Result<T, Failure> {
+    match error {
+        CompilerError::Refused(lines) => report.fatal(Message::CompilerUnusable { problem: lines.join("\n") }),
+        CompilerError::Unusable(problem) => report.fatal(Message::CompilerUnusable { problem }),
+        CompilerError::Missing { what, places } => {
+            let mut diagnostic = Diagnostic::new(Message::CompilerMissing { what });
+            for place in places {
+                diagnostic = diagnostic.also(format!("looked in {place}"));
+            }
+            report.add(diagnostic.hint(
+                "install the CUDA toolkit, or `pip install nvidia-cuda-nvcc nvidia-nvjitlink`; --toolkit names its folder",
+            ));
+            Err(Failure::Fatal)
+        }
+    }
+}

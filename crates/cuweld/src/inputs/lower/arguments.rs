@@ -1,0 +1,120 @@
+//! The arguments of the compilers.
+
+use super::super::HostReferences;
+use cubin::target::{Target, Variant};
+
+/// How code is compiled during a link.
+#[derive(Clone, Debug)]
+pub struct CompileOptions {
+    /// The architecture to compile for.
+    pub target: &'static Target,
+    /// Compile for debugging (`-g`).
+    pub debug: bool,
+    /// The most registers that code may use (`-maxrregcount`).
+    pub max_registers: Option<i32>,
+    /// Further arguments of the assembler (`-Xptxas`); blanks separate.
+    pub assembler: Vec<String>,
+    /// Protect the stack (`-device-stack-protector`).
+    pub stack_protector: bool,
+    /// Threads (`-split-compile`).
+    pub split_compile: Option<i32>,
+    /// How much optimization to give up for speed (`-Ofc`).
+    pub fast_compile: Option<&'static str>,
+    /// Link-time optimization, if it was asked for.
+    pub optimization: Option<LinkTimeOptimization>,
+    /// Say how long each compilation took.
+    pub report_durations: bool,
+}
+
+/// How link-time optimization is done.
+#[derive(Clone, Debug)]
+pub struct LinkTimeOptimization {
+    /// How much of the program it sees.
+    pub scope: Scope,
+    /// PTX is all that is wanted.
+    pub emit_ptx: bool,
+    /// Further arguments of the optimizer (`-Xnvvm`).
+    pub optimizer: Vec<String>,
+    /// Parts of kernels' names; if any, other kernels are removed.
+    pub kernels_used: Vec<String>,
+    /// Parts of variables' names.
+    pub variables_used: Vec<String>,
+    /// Whether what host code refers to tells what is used.
+    pub use_host_references: bool,
+}
+
+/// How much of the program link-time optimization sees.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Scope {
+    /// All of it, if all of it can be seen.
+    Automatic,
+    /// A part: the rest is linked to it.
+    Partial,
+    /// All of it.
+    Whole,
+}
+
+/// A name that nothing has.
+///
+/// The optimizer makes a pattern of a list by putting a `*` in front of it and one behind, and takes it apart only then. With such
+/// names at both ends, those between them mean what they say.
+const NOTHING: &str = "__cuweld_no_such_name";
+
+impl CompileOptions {
+    /// The arguments of the assembler. Of contradicting ones the last counts: what the unit was compiled with comes first.
+    pub(super) fn assembler_arguments(&self, recorded: &str, relocatable: bool) -> Vec<String> {
+        let mut arguments: Vec<String> = recorded.split_whitespace().map(str::to_owned).collect();
+        arguments.extend(self.assembler.iter().flat_map(|item| item.split_whitespace()).map(str::to_owned));
+        let mut add = |name: &str, value: Option<String>| {
+            if let Some(value) = value {
+                arguments.extend([name.to_owned(), value]);
+            }
+        };
+        add("-maxrregcount", self.max_registers.map(|count| count.to_string()));
+        add("-device-stack-protector", self.stack_protector.then(|| "true".to_owned()));
+        add("-split-compile", self.split_compile.map(|threads| threads.to_string()));
+        add("-Ofc", self.fast_compile.filter(|_| self.optimization.is_some()).map(str::to_owned));
+        // The assembler makes code for the plain GPU also where a link may be for its whole family.
+        let number = self.target.number;
+        let name = match self.target.variant {
+            Variant::Family => format!("sm_{number}"),
+            Variant::Plain | Variant::Accelerated => self.target.name.to_owned(),
+        };
+        arguments.extend([format!("-arch={name}"), "-m64".to_owned()]);
+        arguments.extend(self.debug.then(|| "-g".to_owned()));
+        arguments.extend(relocatable.then(|| "-c".to_owned()));
+        arguments
+    }
+
+    /// The arguments of the optimizer.
+    pub(super) fn optimizer_arguments(
+        &self,
+        optimization: &LinkTimeOptimization,
+        whole: bool,
+        references: &HostReferences,
+    ) -> Vec<String> {
+        let mut arguments = vec!["-lto".to_owned(), "-ptx".to_owned(), format!("-arch={}", self.target.name)];
+        arguments.extend(self.debug.then(|| "-g".to_owned()));
+        arguments.extend(self.fast_compile.map(|level| format!("-Ofc={level}")));
+        arguments.extend(optimization.optimizer.iter().map(|option| format!("-Xnvvm={option}")));
+        if !whole {
+            // Everything may be used by the rest of the program; the link removes what is not.
+            arguments.push("-Xnvvm=--force-device-c".to_owned());
+            return arguments;
+        }
+        let (kernels, variables) = (&optimization.kernels_used, &optimization.variables_used);
+        if !kernels.is_empty() || !variables.is_empty() {
+            arguments.extend(kernels.iter().map(|name| format!("-kernels-used={name}")));
+            arguments.extend(variables.iter().map(|name| format!("-variables-used={name}")));
+            arguments.extend(variables.is_empty().then(|| "-optimize-unused-variables".to_owned()));
+        } else if optimization.use_host_references && references.are_known() {
+            let list = |names: &[String]| {
+                let all: Vec<&str> = [NOTHING].into_iter().chain(names.iter().map(String::as_str)).chain([NOTHING]).collect();
+                all.join(",")
+            };
+            arguments.push(format!("-kernels-used={}", list(references.kernels())));
+            arguments.push(format!("-variables-used={}", list(references.variables())));
+        }
+        arguments
+    }
+}

@@ -1,0 +1,171 @@
+//! `libnvJitLink`: from intermediate code to PTX.
+//!
+//! Only the public interface is used, and only the few functions that this takes. The library is loaded at run time, so that
+//! nobody who does not optimize at link time needs it.
+
+#![allow(unsafe_code, reason = "a C library is called")]
+
+use crate::{Error, lines};
+use libloading::Library;
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::Path;
+use std::ptr;
+
+/// The optimizer.
+#[derive(Debug)]
+pub struct Optimizer {
+    functions: Functions,
+    /// Holds the functions.
+    _library: Library,
+}
+
+/// Intermediate code of one unit.
+#[derive(Clone, Debug)]
+pub struct Module<'data> {
+    /// Its name.
+    pub name: &'data str,
+    /// The code.
+    pub data: &'data [u8],
+    /// Whether it is bare, and not in a fatbin.
+    pub bare: bool,
+}
+
+/// What the library knows a session by.
+type Handle = *mut c_void;
+
+/// The result of every function; 0 is success.
+type Status = c_int;
+
+type GetSize = unsafe extern "C" fn(Handle, *mut usize) -> Status;
+type GetText = unsafe extern "C" fn(Handle, *mut c_char) -> Status;
+
+/// The library's numbers of the kinds of input.
+const KIND_LTOIR: c_int = 3;
+const KIND_FATBIN: c_int = 4;
+
+#[derive(Debug)]
+struct Functions {
+    create: unsafe extern "C" fn(*mut Handle, u32, *const *const c_char) -> Status,
+    destroy: unsafe extern "C" fn(*mut Handle) -> Status,
+    add_data: unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> Status,
+    complete: unsafe extern "C" fn(Handle) -> Status,
+    ptx: (GetSize, GetText),
+    errors: (GetSize, GetText),
+}
+
+impl Optimizer {
+    /// Loads the library.
+    pub(crate) fn load(path: &Path) -> Result<Self, Error> {
+        let unusable = |error: libloading::Error| Error::Unusable(format!("'{}' could not be loaded: {error}", path.display()));
+        // SAFETY: the file is the CUDA toolkit's library, which the user has installed and trusts as much as its programs. Loading
+        // it runs its initializers, as starting a program that is linked with it would.
+        let library = unsafe { Library::new(path) }.map_err(unusable)?;
+        // SAFETY: the types are those that the library's public header gives the functions of these names.
+        let functions = unsafe {
+            Functions {
+                create: *library.get(b"nvJitLinkCreate\0").map_err(unusable)?,
+                destroy: *library.get(b"nvJitLinkDestroy\0").map_err(unusable)?,
+                add_data: *library.get(b"nvJitLinkAddData\0").map_err(unusable)?,
+                complete: *library.get(b"nvJitLinkComplete\0").map_err(unusable)?,
+                ptx: (
+                    *library.get(b"nvJitLinkGetLinkedPtxSize\0").map_err(unusable)?,
+                    *library.get(b"nvJitLinkGetLinkedPtx\0").map_err(unusable)?,
+                ),
+                errors: (
+                    *library.get(b"nvJitLinkGetErrorLogSize\0").map_err(unusable)?,
+                    *library.get(b"nvJitLinkGetErrorLog\0").map_err(unusable)?,
+                ),
+            }
+        };
+        Ok(Optimizer { functions, _library: library })
+    }
+
+    /// Makes one PTX text, without a NUL at its end, of all modules.
+    ///
+    /// # Errors
+    /// When the library refuses the arguments or a module.
+    pub fn optimize(&self, modules: &[Module<'_>], arguments: &[String]) -> Result<Vec<u8>, Error> {
+        let text = |text: &str| CString::new(text).map_err(|_| Error::Unusable(format!("'{text}' contains a NUL")));
+        let arguments: Vec<CString> = arguments.iter().map(|argument| text(argument)).collect::<Result<_, _>>()?;
+        let session = Session::new(&self.functions, &arguments)?;
+        for module in modules {
+            let kind = if module.bare { KIND_LTOIR } else { KIND_FATBIN };
+            session.add(kind, module.data, &text(module.name)?)?;
+        }
+        session.complete()
+    }
+}
+
+/// One use of the library.
+struct Session<'library> {
+    functions: &'library Functions,
+    handle: Handle,
+}
+
+impl<'library> Session<'library> {
+    fn new(functions: &'library Functions, arguments: &[CString]) -> Result<Self, Error> {
+        let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
+        let count = u32::try_from(pointers.len()).map_err(|_| Error::Unusable("too many arguments".to_owned()))?;
+        let mut session = Session { functions, handle: ptr::null_mut() };
+        // SAFETY: the handle and `count` pointers to texts that end with NUL outlive the call, which keeps none of them.
+        let status = unsafe { (functions.create)(&raw mut session.handle, count, pointers.as_ptr()) };
+        session.check(status)?;
+        Ok(session)
+    }
+
+    fn add(&self, kind: c_int, data: &[u8], name: &CString) -> Result<(), Error> {
+        // SAFETY: the handle is a session that `create` made; the data and the name are read during the call only.
+        let status = unsafe { (self.functions.add_data)(self.handle, kind, data.as_ptr().cast(), data.len(), name.as_ptr()) };
+        self.check(status)
+    }
+
+    fn complete(&self) -> Result<Vec<u8>, Error> {
+        // SAFETY: the handle is a session that `create` made.
+        let status = unsafe { (self.functions.complete)(self.handle) };
+        self.check(status)?;
+        match self.text(self.functions.ptx) {
+            Some(text) => Ok(text),
+            None => Err(Error::Unusable("libnvJitLink gave no PTX".to_owned())),
+        }
+    }
+
+    /// A text that the library has, up to the NUL that ends it.
+    fn text(&self, (get_size, get_text): (GetSize, GetText)) -> Option<Vec<u8>> {
+        let mut size = 0;
+        // SAFETY: the handle is a session that `create` made, and the size outlives the call.
+        if unsafe { get_size(self.handle, &raw mut size) } != 0 {
+            return None;
+        }
+        let mut text = vec![0_u8; size];
+        // SAFETY: the same, and the buffer has the size that the library has just asked for.
+        if size > 0 && unsafe { get_text(self.handle, text.as_mut_ptr().cast()) } != 0 {
+            return None;
+        }
+        let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+        text.truncate(end);
+        Some(text)
+    }
+
+    fn check(&self, status: Status) -> Result<(), Error> {
+        if status == 0 {
+            return Ok(());
+        }
+        let log = match self.handle.is_null() {
+            true => None,
+            false => self.text(self.functions.errors),
+        };
+        match log.filter(|log| !log.is_empty()) {
+            Some(log) => Err(Error::Refused(lines(&log))),
+            None => Err(Error::Unusable(format!("libnvJitLink failed with status {status}"))),
+        }
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        if !self.handle.is_null() {
+            // SAFETY: the handle is a session that `create` made, and nobody uses it after this.
+            unsafe { (self.functions.destroy)(&raw mut self.handle) };
+        }
+    }
+}

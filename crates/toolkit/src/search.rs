@@ -1,0 +1,166 @@
+//! Where a toolkit may be.
+//!
+//! A toolkit is a folder with `bin/ptxas`, and `libnvJitLink` in one of several folders beside it. There are many ways to install
+//! one, so a list of places is tried in order; an error can name them all.
+
+use crate::{Assembler, Error, Optimizer};
+use std::env;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What is known about where the toolkit is.
+#[derive(Clone, Debug, Default)]
+pub struct Search {
+    /// The folder that the user names. If there is one, no other is tried.
+    pub folder: Option<PathBuf>,
+    /// The toolkit's folder of the NVVM library, which compilers name.
+    pub nvvm_folder: Option<PathBuf>,
+}
+
+/// A place that was tried.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Place {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Why a toolkit may be there.
+    pub why: &'static str,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} ({})", self.folder.display(), self.why)
+    }
+}
+
+/// Environment variables that name a toolkit.
+const VARIABLES: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
+
+/// Programs that stand in the folder `bin` of a toolkit.
+const PROGRAMS: [&str; 2] = ["nvcc", "ptxas"];
+
+/// Environment variables that name a Python environment, into which `pip` may have installed a toolkit.
+const PYTHON_VARIABLES: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
+
+/// Folders below a Python environment's packages that are laid out like a toolkit.
+const PYTHON_PACKAGES: [&str; 3] = ["nvidia/cu13", "nvidia/cuda_nvcc", "nvidia/nvjitlink"];
+
+/// Folders of a toolkit that hold libraries.
+const LIBRARY_FOLDERS: [&str; 5] = ["lib64", "lib", "lib/x64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"];
+
+/// Names of the library for link-time optimization, the newest first.
+const OPTIMIZER_NAMES: [&str; 4] = ["libnvJitLink.so.13", "libnvJitLink.so", "libnvJitLink.so.12", "nvJitLink_130_0.dll"];
+
+impl Search {
+    /// Finds the assembler.
+    ///
+    /// # Errors
+    /// When it is nowhere.
+    pub fn assembler(&self) -> Result<Assembler, Error> {
+        let name = format!("ptxas{}", env::consts::EXE_SUFFIX);
+        let places = self.places();
+        let found = places.iter().map(|place| place.folder.join("bin").join(&name)).find(|path| path.is_file());
+        found.map(Assembler::new).ok_or(Error::Missing { what: "the CUDA toolkit's assembler, ptxas,", places })
+    }
+
+    /// Finds and loads the optimizer.
+    ///
+    /// # Errors
+    /// When it is nowhere, or can not be loaded.
+    pub fn optimizer(&self) -> Result<Optimizer, Error> {
+        let places = self.places();
+        let folders = places.iter().flat_map(|place| LIBRARY_FOLDERS.map(|folder| place.folder.join(folder)));
+        let paths = folders.flat_map(|folder| OPTIMIZER_NAMES.map(|name| folder.join(name)));
+        match paths.into_iter().find(|path| path.is_file()) {
+            Some(path) => Optimizer::load(&path),
+            None => Err(Error::Missing { what: "the CUDA toolkit's library for link-time optimization, libnvJitLink,", places }),
+        }
+    }
+
+    /// Where a toolkit may be, in the order in which it is looked for.
+    #[must_use]
+    pub fn places(&self) -> Vec<Place> {
+        let mut places = Places::default();
+        if let Some(folder) = &self.folder {
+            places.add(folder.clone(), "--toolkit");
+            return places.0;
+        }
+        if let Some(parent) = self.nvvm_folder.as_deref().and_then(Path::parent) {
+            places.add(parent.to_path_buf(), "beside -nvvmpath");
+        }
+        for variable in VARIABLES {
+            if let Some(folder) = env::var_os(variable).filter(|folder| !folder.is_empty()) {
+                places.add(PathBuf::from(folder), variable);
+            }
+        }
+        for program in PROGRAMS {
+            if let Some(path) = on_path(program) {
+                // The program may be a link into the toolkit, or stand in a folder that is laid out like one.
+                for path in [std::fs::canonicalize(&path).ok(), Some(path)].into_iter().flatten() {
+                    if let Some(folder) = path.parent().and_then(Path::parent) {
+                        places.add(folder.to_path_buf(), "of a program on PATH");
+                    }
+                }
+            }
+        }
+        for variable in PYTHON_VARIABLES {
+            if let Some(folder) = env::var_os(variable).filter(|folder| !folder.is_empty()) {
+                places.add_packages(Path::new(&folder), variable);
+            }
+        }
+        places.add(PathBuf::from("/usr/local/cuda"), "the usual place");
+        places.0
+    }
+}
+
+/// Places, each once.
+#[derive(Default)]
+struct Places(Vec<Place>);
+
+impl Places {
+    fn add(&mut self, folder: PathBuf, why: &'static str) {
+        if !self.0.iter().any(|place| place.folder == folder) {
+            self.0.push(Place { folder, why });
+        }
+    }
+
+    /// The packages of a Python environment that are laid out like a toolkit.
+    fn add_packages(&mut self, environment: &Path, why: &'static str) {
+        let libraries = environment.join("lib");
+        let mut versions: Vec<PathBuf> = (std::fs::read_dir(&libraries).into_iter().flatten().flatten())
+            .map(|entry| entry.path())
+            .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python3")))
+            .collect();
+        versions.sort();
+        for version in versions {
+            for package in PYTHON_PACKAGES {
+                self.add(version.join("site-packages").join(package), why);
+            }
+        }
+    }
+}
+
+/// The program of this name that a shell would run.
+fn on_path(program: &str) -> Option<PathBuf> {
+    let name = format!("{program}{}", env::consts::EXE_SUFFIX);
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(&name)).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_folder_is_the_only_place() {
+        let search = Search { folder: Some("/nowhere".into()), nvvm_folder: Some("/elsewhere/nvvm".into()) };
+        assert_eq!(search.places(), [Place { folder: "/nowhere".into(), why: "--toolkit" }]);
+        let error = search.assembler().expect_err("nothing is there");
+        assert!(matches!(error, Error::Missing { places, .. } if places.len() == 1));
+    }
+
+    #[test]
+    fn the_folder_beside_the_nvvm_library_comes_first() {
+        let search = Search { folder: None, nvvm_folder: Some("/elsewhere/nvvm".into()) };
+        assert_eq!(search.places()[0].folder, Path::new("/elsewhere"));
+    }
+}

@@ -1,0 +1,1 @@
+__device__ __noinline__ int twice(int value) { return 2 * value; }

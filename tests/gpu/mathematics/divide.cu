@@ -1,0 +1,1 @@
+__device__ __noinline__ double far_away(double x) { return sqrt(x * x) / 3.0; }
