@@ -184,9 +184,19 @@ impl<'facts, 'data> Info<'facts, 'data> {
         }
     }
 
-    fn reversed<'record>(&self, data: &'record [u8], take: impl FnMut(Record<'record>)) {
-        let records: Vec<Record<'record>> = info::records(data).flatten().collect();
-        records.into_iter().rev().for_each(take);
+    fn reversed<'record>(&self, data: &'record [u8], mut take: impl FnMut(Record<'record>)) {
+        // A function has a dozen records, so they hardly ever need room on the heap.
+        let mut few = [None; 24];
+        let mut many = Vec::new();
+        let mut count = 0;
+        for record in info::records(data).flatten() {
+            match few.get_mut(count) {
+                Some(place) => *place = Some(record),
+                None => many.push(record),
+            }
+            count += 1;
+        }
+        many.into_iter().rev().chain(few.into_iter().flatten().rev()).for_each(&mut take);
     }
 
     fn module_record(&self, file: FileId, record: Record<'_>, take: &mut impl FnMut(OutputRecord<'_>)) {

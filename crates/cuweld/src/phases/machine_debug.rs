@@ -87,7 +87,21 @@ struct DraftPiece {
     /// Where it starts.
     base: u64,
     /// Where relocated parts of it went that are not simply behind its start.
-    moved: HashMap<u64, u64>,
+    moved: Moved,
+}
+
+/// Where relocated parts of a piece went, by their offsets.
+#[derive(Default)]
+struct Moved(Vec<(u64, u64)>);
+
+impl Moved {
+    fn insert(&mut self, from: u64, to: u64) {
+        self.0.push((from, to));
+    }
+
+    fn get(&self, from: u64) -> Option<u64> {
+        self.0.binary_search_by_key(&from, |&(from, _)| from).ok().map(|index| self.0[index].1)
+    }
 }
 
 /// How a section of debug information is put together.
@@ -124,7 +138,7 @@ impl Facts<'_, '_> {
             let file = self.inputs().file_of_section(linked);
             let base = draft.bytes.len() as u64;
             let data = self.inputs().sections()[machine].data;
-            let mut moved = HashMap::new();
+            let mut moved = Moved::default();
             match form(section) {
                 Form::Frames => self.frames(data, &self.functions(file, machine), &mut draft.bytes, &mut moved),
                 Form::Lines => {
@@ -134,6 +148,7 @@ impl Facts<'_, '_> {
                 Form::Registers => self.registers(file, data, &mut draft.bytes),
                 Form::Appended => draft.bytes.extend_from_slice(data),
             }
+            moved.0.sort_unstable();
             draft.pieces.push(DraftPiece { linked, machine, base, moved });
         }
         draft
@@ -155,8 +170,9 @@ impl Facts<'_, '_> {
             let number = self.kept_function(symbol, file).map(|function| {
                 self.numbering.symbol(resolution.functions()[function].symbol)
             });
-            functions.by_offset.insert(entry.offset, number);
+            functions.by_offset.push((entry.offset, number));
         }
+        functions.by_offset.sort_unstable();
         functions
     }
 
@@ -170,7 +186,7 @@ impl Facts<'_, '_> {
     }
 
     /// Frames: a common part (CIE), then the descriptions (FDE) that refer to it. Each starts with a 64-bit length.
-    fn frames(&self, data: &[u8], functions: &Functions, out: &mut Vec<u8>, moved: &mut HashMap<u64, u64>) {
+    fn frames(&self, data: &[u8], functions: &Functions, out: &mut Vec<u8>, moved: &mut Moved) {
         let mut at = 0;
         let mut common: &[u8] = &[];
         let mut common_at = None;
@@ -180,7 +196,7 @@ impl Facts<'_, '_> {
             let address = (at + FRAME_ADDRESS) as u64;
             if word64(data, at + FRAME_LENGTH_END) == Some(u64::MAX) {
                 (common, common_at) = (record, None);
-            } else if functions.by_offset.get(&address).is_some_and(Option::is_some) {
+            } else if functions.stays(address) {
                 let start = *common_at.get_or_insert_with(|| {
                     out.extend_from_slice(common);
                     out.len() - common.len()
@@ -197,16 +213,15 @@ impl Facts<'_, '_> {
     }
 
     /// Line tables: a header, then sequences, each of which starts by setting the address of a function.
-    fn lines(&self, data: &[u8], functions: &Functions, out: &mut Vec<u8>, moved: &mut HashMap<u64, u64>) {
+    fn lines(&self, data: &[u8], functions: &Functions, out: &mut Vec<u8>, moved: &mut Moved) {
         let mut at = 0;
         while let Some(unit) = word32(data, at).and_then(|length| data.get(at..at.checked_add(4)?.checked_add(length as usize)?)) {
             let end = at + unit.len();
-            let mut starts: Vec<(usize, Option<u32>)> = (functions.by_offset.iter())
-                .map(|(&offset, &number)| (offset as usize, number))
+            let starts: Vec<(usize, Option<u32>)> = (functions.by_offset.iter())
+                .map(|&(offset, number)| (offset as usize, number))
                 .filter(|&(offset, _)| offset >= at + SEQUENCE_ADDRESS && offset < end)
                 .map(|(offset, number)| (offset - SEQUENCE_ADDRESS, number))
                 .collect();
-            starts.sort_unstable();
             let start = out.len();
             out.extend_from_slice(&data[at..starts.first().map_or(end, |&(first, _)| first)]);
             let ends = starts.iter().skip(1).map(|&(next, _)| next).chain([end]);
@@ -280,7 +295,7 @@ impl Facts<'_, '_> {
                 if self.relocate.resolution.ignores(self.inputs(), piece.linked, entry.offset, symbol) {
                     continue;
                 }
-                let offset = piece.moved.get(&entry.offset).copied().unwrap_or(piece.base + entry.offset);
+                let offset = piece.moved.get(entry.offset).unwrap_or(piece.base + entry.offset);
                 let entry = InputRelocation { offset, ..entry };
                 let row = &self.inputs().symbols()[symbol];
                 let patch = match (row.kind, row.place) {
@@ -323,7 +338,15 @@ const SEQUENCE_ADDRESS: usize = 3;
 /// The functions that relocations name, by offset; the numbers of those that stay.
 #[derive(Default)]
 struct Functions {
-    by_offset: HashMap<u64, Option<u32>>,
+    by_offset: Vec<(u64, Option<u32>)>,
+}
+
+impl Functions {
+    /// Whether the function whose address is wanted at an offset stays.
+    fn stays(&self, offset: u64) -> bool {
+        let index = self.by_offset.binary_search_by_key(&offset, |&(offset, _)| offset);
+        index.is_ok_and(|index| self.by_offset[index].1.is_some())
+    }
 }
 
 fn word32(data: &[u8], at: usize) -> Option<u32> {

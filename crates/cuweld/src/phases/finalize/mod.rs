@@ -230,16 +230,17 @@ impl Facts<'_, '_> {
     }
 
     /// Whether a section of the Mercury view has no bytes of its own in the file, but the machine's.
-    fn shares_bytes(&self, FileSection { section, view }: FileSection) -> bool {
-        let contents = self.machine_debug.of(section);
-        let section = &self.plan.sections()[section];
-        let is_shared = match section.content {
-            Content::Debug if contents.is_some_and(|contents| contents.is_shared) => true,
-            Content::Debug => SHARED_DEBUG.iter().any(|start| section.name.stem.starts_with(start)),
+    fn shares_bytes(&self, FileSection { section: id, view }: FileSection) -> bool {
+        let section = &self.plan.sections()[id];
+        match section.content {
+            _ if view == View::Machine => false,
+            Content::Debug => {
+                let is_known = SHARED_DEBUG.iter().any(|start| section.name.stem.starts_with(start));
+                is_known || self.machine_debug.of(id).is_some_and(|contents| contents.is_shared)
+            }
             Content::Pieces => section.target.is_none(),
             _ => false,
-        };
-        view == View::Mercury && is_shared
+        }
     }
 
     /// Writes a section that is not made in advance.

@@ -28,25 +28,15 @@ impl Arrangement {
         let mut machine = vec![None; sections.len()];
         let mut is_twin = vec![false; sections.len()];
         if views == Views::Two {
-            let mut by_name: HashMap<&str, Vec<u32>, foldhash::fast::FixedState> = HashMap::default();
-            for section in sections.iter().filter(|section| !is_mercury(section)).rev() {
-                by_name.entry(section.name).or_default().push(section.index);
-            }
-            let mut name = String::new();
-            for section in sections.iter().filter(|section| is_mercury(section)) {
+            let mut search = Search::new(sections);
+            let is_table = |section: &&Section<'_>| matches!(section.kind(), SectionType::MERCURY_SYMTAB | SectionType::SYMTAB_SHNDX);
+            for section in sections.iter().filter(|section| is_mercury(section)).filter(|section| !is_table(section)) {
                 let twin = match section.kind() {
                     SectionType::CAPSULE => Capsule::new(section.data).ok().map(|capsule| capsule.companion()),
                     _ => {
                         let plain = plain_name(section);
-                        let known = match views::machine_name(plain) {
-                            Some((start, rest)) => {
-                                name.clear();
-                                name.extend([start, rest]);
-                                by_name.get_mut(name.as_str())
-                            }
-                            None => by_name.get_mut(plain),
-                        };
-                        known.and_then(Vec::pop)
+                        let (start, rest) = views::machine_name(plain).unwrap_or(("", plain));
+                        search.find(start, rest)
                     }
                 };
                 let twin = twin.filter(|&twin| sections.get(twin as usize).is_some_and(|twin| !is_mercury(twin)));
@@ -98,6 +88,37 @@ impl Arrangement {
     /// The machine's side of the section that has this number in the file.
     pub(super) fn machine(&self, index: u32) -> Option<InputSectionId> {
         self.machine.get(index as usize).copied().flatten().and_then(|twin| self.id(twin))
+    }
+}
+
+/// The search for the machine's sides of sections. They stand in the same order, so the next one is nearly always near.
+struct Search<'file, 'data> {
+    sections: &'file [Section<'data>],
+    next: usize,
+    /// The sections by name, once that order was found to be another.
+    by_name: Option<HashMap<&'data str, Vec<u32>, foldhash::fast::FixedState>>,
+}
+
+impl<'file, 'data> Search<'file, 'data> {
+    fn new(sections: &'file [Section<'data>]) -> Self {
+        Search { sections, next: 0, by_name: None }
+    }
+
+    /// The next section whose name consists of these two parts.
+    fn find(&mut self, start: &str, rest: &str) -> Option<u32> {
+        if self.by_name.is_none() {
+            let is_meant = |section: &Section<'_>| section.name.strip_prefix(start) == Some(rest) && !is_mercury(section);
+            if let Some(ahead) = self.sections.get(self.next..)?.iter().position(is_meant) {
+                self.next += ahead + 1;
+                return u32::try_from(self.next - 1).ok();
+            }
+            let mut by_name: HashMap<&'data str, Vec<u32>, _> = HashMap::default();
+            for section in self.sections.iter().filter(|section| !is_mercury(section)).rev() {
+                by_name.entry(section.name).or_default().push(section.index);
+            }
+            self.by_name = Some(by_name);
+        }
+        self.by_name.as_mut()?.get_mut([start, rest].concat().as_str())?.pop()
     }
 }
 

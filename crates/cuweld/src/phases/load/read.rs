@@ -199,9 +199,10 @@ impl<'data> Reader<'_, 'data> {
 
     /// The symbols. Sections learn what function they are the code of.
     fn symbols(&self, sections: &mut [InputSection<'data>]) -> Result<Vec<InputSymbol<'data>>, Damage> {
-        let machine = self.file.symbols()?;
+        let machine_table = self.file.symbol_table().and_then(|index| self.file.section(index));
+        let machine = machine_table.map(|section| section.data).unwrap_or_default();
         let (raw, table) = match self.views {
-            Views::One => (machine.clone(), self.file.symbol_table()),
+            Views::One => (self.file.symbols()?, self.file.symbol_table()),
             Views::Two => (self.file.mercury_symbols()?, self.file.mercury_symbol_table()),
         };
         let table = table.and_then(|index| self.file.section(index));
@@ -246,7 +247,7 @@ impl<'data> Reader<'_, 'data> {
             if symbol.size > MAX_SIZE || symbol.value > MAX_SIZE {
                 return Err(problem(format!("symbol '{}' reaches past any GPU's memory", symbol.name)));
             }
-            let Some(machine) = machine.get(index) else {
+            let Some(machine) = SymbolRecord::parse(machine, (index * SymbolRecord::SIZE) as u64) else {
                 return Err(problem(format!("symbol '{}' is not in the machine's symbol table", symbol.name)));
             };
             symbols.push(InputSymbol {
