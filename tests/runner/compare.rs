@@ -49,12 +49,8 @@ pub fn messages(left: &str, wanted: &str, right: &str, found: &str) -> Result<()
 /// Fails unless what is stored is what the sources give. What the host's tools make is left out: it depends on them.
 pub fn inputs(stored: &Files, built: &Files) -> Result<(), String> {
     let is_device_code = |name: &&String| name.ends_with(".cubin") || name.ends_with(".fatbin");
-    let stale: Vec<&str> = stored
-        .keys()
-        .filter(is_device_code)
-        .filter(|name| stored.get(*name) != built.get(*name))
-        .map(String::as_str)
-        .collect();
+    let stale: Vec<&str> =
+        stored.keys().filter(is_device_code).filter(|name| stored.get(*name) != built.get(*name)).map(String::as_str).collect();
     if stale.is_empty() {
         return Ok(());
     }

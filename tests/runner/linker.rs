@@ -26,7 +26,7 @@ pub struct Outcome {
 pub enum Speech {
     /// Like the reference: it is called by the reference's name.
     Nvlink,
-    /// In its own words.
+    /// In its own words. (And on one thread, so that the two runs differ in more than words.)
     Rich,
 }
 
@@ -55,7 +55,10 @@ impl Linker {
         for line in &case.recipe.link {
             let mut command = Command::new(&self.program);
             command.args(Case::words(line, arch)).current_dir(folder.path()).stdin(Stdio::null());
-            command.arg0(if speech == Speech::Nvlink { "nvlink" } else { "cuweld" });
+            match speech {
+                Speech::Nvlink => command.arg0("nvlink"),
+                Speech::Rich => command.arg0("cuweld").env("RAYON_NUM_THREADS", "1"),
+            };
             // The tool note must not tell the two apart.
             command.env("CUWELD_NOTE_AS", "nvlink-13.0.88");
             let (status, messages) = run(&mut command)?;

@@ -19,7 +19,7 @@ mod toolkit;
 
 use case::Case;
 use libtest_mimic::{Arguments, Failed, Trial};
-use linker::{Linker, Speech};
+use linker::{Linker, Outcome, Speech};
 use ratchet::{Level, Ratchet};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -67,10 +67,13 @@ fn trials(cases: &[Arc<Case>], ratchet: &Arc<Ratchet>, toolkit: Option<Toolkit>)
                     judge(stage, recorded, outcome)
                 }
             };
-            trials.push(Trial::test(format!("golden::{name}"), stage(Stage::Golden)));
+            // So that a list of tests shows what does not pass yet.
+            let kind = |needed: Level| if recorded < needed { "known to fail" } else { "" };
+            trials.push(Trial::test(format!("golden::{name}"), stage(Stage::Golden)).with_kind(kind(Level::Golden)));
             if case.recipe.deviates.is_none() {
                 trials.push(
                     Trial::test(format!("differential::{name}"), stage(Stage::Differential))
+                        .with_kind(kind(Level::Identical))
                         .with_ignored_flag(toolkit.is_none() && !required),
                 );
             }
@@ -106,8 +109,10 @@ fn golden(case: &Case, arch: &str) -> Result<(), String> {
     let cuweld = Linker::cuweld();
     let outcome = cuweld.link(case, arch, &case.stored_inputs(arch)?, Speech::Nvlink)?;
     compare::outcomes("expected", &expected.outcome, "cuweld", &outcome)?;
+    // Once more in its own words, and with a single thread: neither may change the result.
     let rich = cuweld.link(case, arch, &case.stored_inputs(arch)?, Speech::Rich)?;
-    compare::messages("expected", &expected.rich, "cuweld", &rich.messages)
+    let expected = Outcome { messages: expected.rich, ..expected.outcome };
+    compare::outcomes("expected", &expected, "cuweld with one thread", &rich)
 }
 
 /// Links fresh inputs with the reference and with cuweld, and compares the two.

@@ -45,8 +45,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     // Addresses in the memories that are laid out per kernel: they depend on what code refers to.
     let references = &trace.phase("references", || references::find(inputs, resolution));
     let layout = &trace.phase("layout", || {
-        let facts =
-            layout::Facts { resolution, graph, components, live, references, plan, shared_variables, options };
+        let facts = layout::Facts { resolution, graph, components, live, references, plan, shared_variables, options };
         layout::layout(&facts, report)
     })?;
     // What is wrong with the program as a whole: all of it is said before the link ends.
@@ -61,17 +60,14 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     })?;
     // With addresses known: what is settled now, and what the driver has to settle.
     let relocate_facts = &relocate::Facts { inputs, resolution, live, plan, layout, options };
-    let relocations = &trace.phase("relocate", || {
-        relocate::relocate(relocate_facts, report)
-    })?;
+    let relocations = &trace.phase("relocate", || relocate::relocate(relocate_facts, report))?;
     // With contents known: which sections are empty, and the numbers of the others and of the symbols.
     let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
     let numbering = &trace
         .phase("number", || number::number(&number::Facts { resolution, graph, live, plan, layout, relocations, info, options }));
     // What the machine's debug information says of functions that stay, in the order of their symbols.
-    let machine_debug = &trace.phase("machine debug", || {
-        machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering })
-    });
+    let machine_debug =
+        &trace.phase("machine debug", || machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering }));
     // With numbers known: tables, notes and headers, and everything into one buffer.
     let linked = trace.phase("finalize", || {
         finalize::finalize(finalize::Facts {

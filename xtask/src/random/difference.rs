@@ -22,11 +22,7 @@ impl fmt::Display for Difference {
 pub fn between(reference: &Outcome, candidate: &Outcome) -> Option<Difference> {
     if reference.status != candidate.status {
         let show = |status: Option<i32>| status.map_or("none".into(), |status| status.to_string());
-        return Some(Difference(format!(
-            "status {} instead of {}",
-            show(candidate.status),
-            show(reference.status)
-        )));
+        return Some(Difference(format!("status {} instead of {}", show(candidate.status), show(reference.status))));
     }
     match (&reference.output, &candidate.output) {
         (Some(expected), Some(found)) if expected != found => {
@@ -41,14 +37,8 @@ pub fn between(reference: &Outcome, candidate: &Outcome) -> Option<Difference> {
     }
     let (expected, found) = (lines(&reference.messages), lines(&candidate.messages));
     (expected != found).then(|| {
-        let kind = expected
-            .iter()
-            .chain(&found)
-            .find(|line| !(expected.contains(line) && found.contains(line)));
-        Difference(format!(
-            "messages: {}",
-            kind.map_or("how often", |line| message_kind(line))
-        ))
+        let kind = expected.iter().chain(&found).find(|line| !(expected.contains(line) && found.contains(line)));
+        Difference(format!("messages: {}", kind.map_or("how often", |line| message_kind(line))))
     })
 }
 
@@ -75,12 +65,7 @@ pub(super) type Section<'a> = (&'a [u8], &'a [u8]);
 pub(super) fn sections(file: &[u8]) -> Option<Vec<(String, Section<'_>)>> {
     let number = |at: usize, width: usize| -> Option<usize> {
         let bytes = file.get(at..at.checked_add(width)?)?;
-        Some(
-            bytes
-                .iter()
-                .rev()
-                .fold(0usize, |value, byte| (value << 8) | usize::from(*byte)),
-        )
+        Some(bytes.iter().rev().fold(0usize, |value, byte| (value << 8) | usize::from(*byte)))
     };
     let (table, count, names) = (number(40, 8)?, number(60, 2)?, number(62, 2)?);
     let header = |index: usize| table.checked_add(index.checked_mul(64)?);
@@ -104,16 +89,11 @@ pub(super) fn sections(file: &[u8]) -> Option<Vec<(String, Section<'_>)>> {
 }
 
 /// Names the kinds of section that differ: `.text.f0` counts as `.text.*`.
-fn sections_that_differ(
-    expected: &[(String, Section<'_>)],
-    found: &[(String, Section<'_>)],
-) -> String {
+fn sections_that_differ(expected: &[(String, Section<'_>)], found: &[(String, Section<'_>)]) -> String {
     let collect = |list: &[(String, Section<'_>)]| {
         let mut map: BTreeMap<String, Vec<(Vec<u8>, Vec<u8>)>> = BTreeMap::new();
         for (name, (header, bytes)) in list {
-            map.entry(name.clone())
-                .or_default()
-                .push((header.to_vec(), bytes.to_vec()));
+            map.entry(name.clone()).or_default().push((header.to_vec(), bytes.to_vec()));
         }
         map
     };
@@ -135,15 +115,8 @@ fn sections_that_differ(
         }
     }
     if kinds.is_empty() {
-        let order = |list: &[(String, Section<'_>)]| {
-            list.iter().map(|row| row.0.clone()).collect::<Vec<_>>()
-        };
-        return if order(expected) == order(found) {
-            "headers"
-        } else {
-            "section order"
-        }
-        .into();
+        let order = |list: &[(String, Section<'_>)]| list.iter().map(|row| row.0.clone()).collect::<Vec<_>>();
+        return if order(expected) == order(found) { "headers" } else { "section order" }.into();
     }
     // A section more or less moves every index: then the other differences say nothing.
     if kinds.iter().any(|kind| kind.starts_with(['+', '-'])) {
@@ -154,13 +127,7 @@ fn sections_that_differ(
 
 /// The name of a section without the name of the function it belongs to.
 fn kind(name: &str) -> String {
-    for part in [
-        ".text.",
-        ".nv.info.",
-        ".nv.shared.",
-        ".nv.constant0.",
-        ".nv.constant2.",
-    ] {
+    for part in [".text.", ".nv.info.", ".nv.shared.", ".nv.constant0.", ".nv.constant2."] {
         if let Some(at) = name.find(part) {
             return format!("{}*", &name[..at + part.len()]);
         }
@@ -177,19 +144,12 @@ mod tests {
     use crate::random::run::Outcome;
 
     fn outcome(status: i32, messages: &str) -> Outcome {
-        Outcome {
-            status: Some(status),
-            output: None,
-            messages: messages.into(),
-        }
+        Outcome { status: Some(status), output: None, messages: messages.into() }
     }
 
     #[test]
     fn order_and_spaces_of_messages_do_not_count() {
-        assert_eq!(
-            between(&outcome(0, "a  b\nc\n"), &outcome(0, "c\na b\n")),
-            None
-        );
+        assert_eq!(between(&outcome(0, "a  b\nc\n"), &outcome(0, "c\na b\n")), None);
         let difference = between(&outcome(0, "error: no 'x'\n"), &outcome(0, "")).expect("differs");
         assert_eq!(difference.to_string(), "messages: error: no ");
     }

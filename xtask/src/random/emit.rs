@@ -9,8 +9,8 @@ use std::fmt::Write;
 
 use super::dwarf;
 use super::model::{
-    Action, DebugInfo, Function, FunctionRef, Initial, Linkage, Pointer, Role, Scalar, Shape,
-    Signature, Space, SystemCall, Unit, Variable, VariableRef,
+    Action, DebugInfo, Function, FunctionRef, Initial, Linkage, Pointer, Role, Scalar, Shape, Signature, Space, SystemCall, Unit,
+    Variable, VariableRef,
 };
 
 /// The PTX text of a unit.
@@ -23,22 +23,13 @@ pub fn unit(unit: &Unit) -> String {
     if unit.debug == DebugInfo::Full {
         modifiers += ", debug";
     }
-    put(
-        &mut text,
-        format_args!(
-            ".target {}{modifiers}\n.address_size 64\n\n",
-            unit.virtual_arch
-        ),
-    );
+    put(&mut text, format_args!(".target {}{modifiers}\n.address_size 64\n\n", unit.virtual_arch));
     declarations(unit, &mut text);
     for item in pointed_to_first(&unit.variables) {
         variable(item, &mut text);
     }
     for alias in &unit.aliases {
-        put(
-            &mut text,
-            format_args!(".alias {}, {};\n", alias.name, alias.of.name),
-        );
+        put(&mut text, format_args!(".alias {}, {};\n", alias.name, alias.of.name));
     }
     for (index, item) in unit.functions.iter().enumerate() {
         function(unit, index, item, &mut text);
@@ -65,34 +56,22 @@ fn declarations(unit: &Unit, text: &mut String) {
         match &item.role {
             Role::Device(signature) => {
                 let head = head(&item.name, *signature);
-                put(
-                    text,
-                    format_args!("{}.func {head};\n", linkage(item.linkage)),
-                );
+                put(text, format_args!("{}.func {head};\n", linkage(item.linkage)));
             }
             Role::Kernel { .. } => {}
         }
     }
     for alias in &unit.aliases {
         declared.insert(alias.name.as_str());
-        put(
-            text,
-            format_args!(
-                ".visible .func {};\n",
-                head(&alias.name, alias.of.signature)
-            ),
-        );
+        put(text, format_args!(".visible .func {};\n", head(&alias.name, alias.of.signature)));
     }
     declared.extend(unit.variables.iter().map(|variable| variable.name.as_str()));
 
     let actions = || unit.functions.iter().flat_map(|function| &function.body);
-    let pointers = unit
-        .variables
-        .iter()
-        .flat_map(|variable| match &variable.initial {
-            Initial::Pointers(pointers) => pointers.as_slice(),
-            Initial::None | Initial::Bytes(_) => &[],
-        });
+    let pointers = unit.variables.iter().flat_map(|variable| match &variable.initial {
+        Initial::Pointers(pointers) => pointers.as_slice(),
+        Initial::None | Initial::Bytes(_) => &[],
+    });
     let mut functions: Vec<&FunctionRef> = Vec::new();
     let mut variables: Vec<&VariableRef> = Vec::new();
     let mut systems = BTreeSet::new();
@@ -128,37 +107,17 @@ fn declarations(unit: &Unit, text: &mut String) {
     }
     for function in functions {
         if declared.insert(&function.name) {
-            put(
-                text,
-                format_args!(
-                    ".extern .func {};\n",
-                    head(&function.name, function.signature)
-                ),
-            );
+            put(text, format_args!(".extern .func {};\n", head(&function.name, function.signature)));
         }
     }
     for variable in variables {
         if declared.insert(&variable.name) {
-            put(
-                text,
-                format_args!(".extern {};\n", shape(&variable.name, &variable.shape)),
-            );
+            put(text, format_args!(".extern {};\n", shape(&variable.name, &variable.shape)));
         }
     }
-    for kernel in unit
-        .functions
-        .iter()
-        .filter(|function| kernels.contains(function.name.as_str()))
-    {
+    for kernel in unit.functions.iter().filter(|function| kernels.contains(function.name.as_str())) {
         if let Role::Kernel { extra_bytes, .. } = kernel.role {
-            put(
-                text,
-                format_args!(
-                    "{}{};\n",
-                    linkage(kernel.linkage),
-                    kernel_head(&kernel.name, extra_bytes)
-                ),
-            );
+            put(text, format_args!("{}{};\n", linkage(kernel.linkage), kernel_head(&kernel.name, extra_bytes)));
         }
     }
     for call in &systems {
@@ -222,13 +181,8 @@ fn scalar(scalar: Scalar) -> &'static str {
 
 /// Result, name and parameters of a device function. `_` as the name gives the form of a call prototype.
 fn head(name: &str, signature: Signature) -> String {
-    let result = signature.result().map(|result| {
-        format!(
-            "(.param .{} {}) ",
-            scalar(result),
-            if name == "_" { "_" } else { "result" }
-        )
-    });
+    let result =
+        signature.result().map(|result| format!("(.param .{} {}) ", scalar(result), if name == "_" { "_" } else { "result" }));
     let parameters: Vec<String> = signature
         .parameters()
         .iter()
@@ -238,11 +192,7 @@ fn head(name: &str, signature: Signature) -> String {
             _ => format!(".param .{} in{index}", scalar(*parameter)),
         })
         .collect();
-    format!(
-        "{}{name} ({})",
-        result.unwrap_or_default(),
-        parameters.join(", ")
-    )
+    format!("{}{name} ({})", result.unwrap_or_default(), parameters.join(", "))
 }
 
 /// Name and parameters of a kernel.
@@ -261,45 +211,24 @@ fn shape(name: &str, shape: &Shape) -> String {
         Space::Const => "const",
         Space::Shared => "shared",
     };
-    let managed = if shape.managed {
-        " .attribute(.managed)"
-    } else {
-        ""
-    };
-    let size = if shape.size == 0 {
-        String::new()
-    } else {
-        shape.size.to_string()
-    };
-    format!(
-        ".{space}{managed} .align {} .b8 {name}[{size}]",
-        shape.align
-    )
+    let managed = if shape.managed { " .attribute(.managed)" } else { "" };
+    let size = if shape.size == 0 { String::new() } else { shape.size.to_string() };
+    format!(".{space}{managed} .align {} .b8 {name}[{size}]", shape.align)
 }
 
 /// A variable with its initialiser.
 fn variable(variable: &Variable, text: &mut String) {
     let linkage = linkage(variable.linkage);
     match &variable.initial {
-        Initial::None => put(
-            text,
-            format_args!("{linkage}{};\n", shape(&variable.name, &variable.shape)),
-        ),
+        Initial::None => put(text, format_args!("{linkage}{};\n", shape(&variable.name, &variable.shape))),
         Initial::Bytes(bytes) => {
             let bytes: Vec<String> = bytes.iter().map(u8::to_string).collect();
             let head = shape(&variable.name, &variable.shape);
-            put(
-                text,
-                format_args!("{linkage}{head} = {{{}}};\n", bytes.join(", ")),
-            );
+            put(text, format_args!("{linkage}{head} = {{{}}};\n", bytes.join(", ")));
         }
         Initial::Pointers(pointers) => {
             let values: Vec<String> = pointers.iter().map(pointer).collect();
-            let space = if variable.shape.space == Space::Const {
-                "const"
-            } else {
-                "global"
-            };
+            let space = if variable.shape.space == Space::Const { "const" } else { "global" };
             put(
                 text,
                 format_args!(
@@ -319,21 +248,9 @@ fn pointer(pointer: &Pointer) -> String {
     match pointer {
         Pointer::Null => "0".into(),
         Pointer::Function(function) => function.name.clone(),
-        Pointer::Variable {
-            variable,
-            generic,
-            offset,
-        } => {
-            let name = if *generic {
-                format!("generic({})", variable.name)
-            } else {
-                variable.name.clone()
-            };
-            if *offset == 0 {
-                name
-            } else {
-                format!("{name}+{offset}")
-            }
+        Pointer::Variable { variable, generic, offset } => {
+            let name = if *generic { format!("generic({})", variable.name) } else { variable.name.clone() };
+            if *offset == 0 { name } else { format!("{name}+{offset}") }
         }
     }
 }
@@ -342,20 +259,14 @@ fn pointer(pointer: &Pointer) -> String {
 fn function(unit: &Unit, index: usize, function: &Function, text: &mut String) {
     put(text, format_args!("\n{}", linkage(function.linkage)));
     match &function.role {
-        Role::Kernel {
-            extra_bytes,
-            bounds,
-        } => {
+        Role::Kernel { extra_bytes, bounds } => {
             *text += &kernel_head(&function.name, *extra_bytes);
             for bound in bounds {
                 put(text, format_args!("\n    {bound}"));
             }
         }
         Role::Device(signature) => {
-            put(
-                text,
-                format_args!(".func {}", head(&function.name, *signature)),
-            );
+            put(text, format_args!(".func {}", head(&function.name, *signature)));
         }
     }
     *text += "\n{\n    .reg .b32 %acc; .reg .b64 %sink, %wide; .reg .f64 %real;\n";
@@ -379,9 +290,7 @@ fn function(unit: &Unit, index: usize, function: &Function, text: &mut String) {
                         format!("    ld.param.b64 %wide, [in{index}]; cvt.u32.u64 %acc, %wide;\n")
                     }
                     Scalar::Double => {
-                        format!(
-                            "    ld.param.f64 %real, [in{index}]; cvt.rni.u32.f64 %acc, %real;\n"
-                        )
+                        format!("    ld.param.f64 %real, [in{index}]; cvt.rni.u32.f64 %acc, %real;\n")
                     }
                 };
             }
@@ -399,9 +308,7 @@ fn function(unit: &Unit, index: usize, function: &Function, text: &mut String) {
             None => "",
             Some(Scalar::Word) => "    st.param.b32 [result], %acc;\n",
             Some(Scalar::Long) => "    cvt.u64.u32 %wide, %acc; st.param.b64 [result], %wide;\n",
-            Some(Scalar::Double) => {
-                "    cvt.rn.f64.u32 %real, %acc; st.param.f64 [result], %real;\n"
-            }
+            Some(Scalar::Double) => "    cvt.rn.f64.u32 %real, %acc; st.param.f64 [result], %real;\n",
         };
     }
     *text += "    ret;\n";
@@ -422,10 +329,7 @@ fn line(unit: &Unit, number: usize, text: &mut String) {
 fn call(target: &str, list: &str, signature: Signature, text: &mut String) {
     let mut names = Vec::new();
     for (index, parameter) in signature.parameters().iter().enumerate() {
-        put(
-            text,
-            format_args!("        .param .{} x{index};\n", scalar(*parameter)),
-        );
+        put(text, format_args!("        .param .{} x{index};\n", scalar(*parameter)));
         *text += &match parameter {
             Scalar::Word => format!("        st.param.b32 [x{index}], %acc;\n"),
             Scalar::Long => {
@@ -439,19 +343,10 @@ fn call(target: &str, list: &str, signature: Signature, text: &mut String) {
     }
     let arguments = format!("({})", names.join(", "));
     match signature.result() {
-        None => put(
-            text,
-            format_args!("        call {target}, {arguments}{list};\n"),
-        ),
+        None => put(text, format_args!("        call {target}, {arguments}{list};\n")),
         Some(result) => {
-            put(
-                text,
-                format_args!("        .param .{} y;\n", scalar(result)),
-            );
-            put(
-                text,
-                format_args!("        call (y), {target}, {arguments}{list};\n"),
-            );
+            put(text, format_args!("        .param .{} y;\n", scalar(result)));
+            put(text, format_args!("        call (y), {target}, {arguments}{list};\n"));
         }
     }
     *text += match signature.result() {
@@ -468,28 +363,16 @@ fn action(action: &Action, text: &mut String) {
         Action::Call(function) => call(&function.name, "", function.signature, text),
         Action::CallPointer(signature) => {
             *text += "        .reg .b64 %pointer;\n        ld.volatile.u64 %pointer, [%sink+8];\n";
-            put(
-                text,
-                format_args!(
-                    "        prototype: .callprototype {};\n",
-                    head("_", *signature)
-                ),
-            );
+            put(text, format_args!("        prototype: .callprototype {};\n", head("_", *signature)));
             call("%pointer", ", prototype", *signature, text);
         }
         Action::CallOneOf(functions) => {
             let Some(first) = functions.first() else {
                 return;
             };
-            let names: Vec<&str> = functions
-                .iter()
-                .map(|function| function.name.as_str())
-                .collect();
+            let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
             *text += "        .reg .b64 %pointer;\n        ld.volatile.u64 %pointer, [%sink+16];\n";
-            put(
-                text,
-                format_args!("        targets: .calltargets {};\n", names.join(", ")),
-            );
+            put(text, format_args!("        targets: .calltargets {};\n", names.join(", ")));
             call("%pointer", ", targets", first.signature, text);
         }
         Action::TakeAddress(FunctionRef { name, .. }) | Action::TakeKernelAddress(name) => {
@@ -505,34 +388,16 @@ fn action(action: &Action, text: &mut String) {
                 Space::Shared => "shared",
             };
             *text += "        .reg .b64 %pointer;\n";
-            put(
-                text,
-                format_args!("        mov.u64 %pointer, {};\n", variable.name),
-            );
-            put(
-                text,
-                format_args!("        cvta.{space}.u64 %pointer, %pointer;\n"),
-            );
-            put(
-                text,
-                format_args!(
-                    "        st.volatile.u64 [%sink+{}], %pointer;\n",
-                    32 + offset / 4 * 8
-                ),
-            );
+            put(text, format_args!("        mov.u64 %pointer, {};\n", variable.name));
+            put(text, format_args!("        cvta.{space}.u64 %pointer, %pointer;\n"));
+            put(text, format_args!("        st.volatile.u64 [%sink+{}], %pointer;\n", 32 + offset / 4 * 8));
         }
         Action::OwnShared { align, size } => {
-            put(
-                text,
-                format_args!("        .shared .align {align} .b8 own[{size}];\n"),
-            );
+            put(text, format_args!("        .shared .align {align} .b8 own[{size}];\n"));
             *text += "        st.volatile.shared.u8 [own], %acc;\n";
         }
         Action::OwnStack(size) => {
-            put(
-                text,
-                format_args!("        .local .align 4 .b8 frame[{size}];\n"),
-            );
+            put(text, format_args!("        .local .align 4 .b8 frame[{size}];\n"));
             *text += "        .reg .b32 %at, %old; .reg .b64 %pointer, %index;\n";
             put(text, format_args!("        rem.u32 %at, %acc, {size};\n"));
             *text += "        cvt.u64.u32 %index, %at;\n        mov.u64 %pointer, frame;\n\
@@ -548,12 +413,8 @@ fn action(action: &Action, text: &mut String) {
         Action::Doubles(seed) => {
             *text += "        cvt.rn.f64.u32 %real, %acc;\n";
             for round in 0..(seed % 3 + 1) {
-                let bits = 0x3fb0_0000_0000_0000
-                    | (seed.wrapping_mul(round * 2 + 1) & 0x000f_ffff_ffff_ffff);
-                put(
-                    text,
-                    format_args!("        fma.rn.f64 %real, %real, 0d{bits:016X}, %real;\n"),
-                );
+                let bits = 0x3fb0_0000_0000_0000 | (seed.wrapping_mul(round * 2 + 1) & 0x000f_ffff_ffff_ffff);
+                put(text, format_args!("        fma.rn.f64 %real, %real, 0d{bits:016X}, %real;\n"));
             }
             *text += "        cvt.rni.u32.f64 %acc, %real;\n";
         }
@@ -561,10 +422,7 @@ fn action(action: &Action, text: &mut String) {
         Action::System(call) => system(*call, text),
         Action::ReadTexture { texture, sampler } => read_texture(texture, sampler.as_deref(), text),
         Action::ReadSurface(name) => {
-            put(
-                text,
-                format_args!("        suld.b.1d.b32.trap {{%acc}}, [{name}, {{%acc}}];\n"),
-            );
+            put(text, format_args!("        suld.b.1d.b32.trap {{%acc}}, [{name}, {{%acc}}];\n"));
         }
     }
 }
@@ -574,28 +432,15 @@ fn touch(variable: &VariableRef, offset: usize, text: &mut String) {
     let name = &variable.name;
     match variable.shape.space {
         Space::Global if offset % 2 == 0 => {
-            put(
-                text,
-                format_args!("        st.volatile.global.u8 [{name}+{offset}], %acc;\n"),
-            );
+            put(text, format_args!("        st.volatile.global.u8 [{name}+{offset}], %acc;\n"));
         }
         Space::Shared => {
-            put(
-                text,
-                format_args!("        st.volatile.shared.u8 [{name}+{offset}], %acc;\n"),
-            );
+            put(text, format_args!("        st.volatile.shared.u8 [{name}+{offset}], %acc;\n"));
         }
         space => {
-            let load = if space == Space::Const {
-                "ld.const.u8"
-            } else {
-                "ld.volatile.global.u8"
-            };
+            let load = if space == Space::Const { "ld.const.u8" } else { "ld.volatile.global.u8" };
             *text += "        .reg .b32 %byte;\n";
-            put(
-                text,
-                format_args!("        {load} %byte, [{name}+{offset}];\n"),
-            );
+            put(text, format_args!("        {load} %byte, [{name}+{offset}];\n"));
             *text += "        add.u32 %acc, %acc, %byte;\n";
         }
     }
@@ -605,33 +450,18 @@ fn touch(variable: &VariableRef, offset: usize, text: &mut String) {
 fn registers(count: usize, text: &mut String) {
     put(text, format_args!("        .reg .b32 %v<{count}>;\n"));
     for index in 0..count {
-        put(
-            text,
-            format_args!(
-                "        ld.volatile.u32 %v{index}, [%sink+{}];\n",
-                64 + 4 * index
-            ),
-        );
+        put(text, format_args!("        ld.volatile.u32 %v{index}, [%sink+{}];\n", 64 + 4 * index));
     }
     for index in (0..count).rev() {
-        put(
-            text,
-            format_args!("        mad.lo.u32 %acc, %acc, 5, %v{index};\n"),
-        );
+        put(text, format_args!("        mad.lo.u32 %acc, %acc, 5, %v{index};\n"));
     }
 }
 
 /// A jump through a table, each branch with an operation of its own.
 fn jump_table(count: usize, text: &mut String) {
     let labels: Vec<String> = (0..count).map(|index| format!("branch{index}")).collect();
-    put(
-        text,
-        format_args!("        .reg .b32 %which;\n        rem.u32 %which, %acc, {count};\n"),
-    );
-    put(
-        text,
-        format_args!("        table: .branchtargets {};\n", labels.join(", ")),
-    );
+    put(text, format_args!("        .reg .b32 %which;\n        rem.u32 %which, %acc, {count};\n"));
+    put(text, format_args!("        table: .branchtargets {};\n", labels.join(", ")));
     *text += "        brx.idx %which, table;\n";
     for (index, label) in labels.iter().enumerate() {
         let operation = match index % 4 {
@@ -640,10 +470,7 @@ fn jump_table(count: usize, text: &mut String) {
             2 => format!("xor.b32 %acc, %acc, {}", index + 333),
             _ => "popc.b32 %acc, %acc".to_owned(),
         };
-        put(
-            text,
-            format_args!("        {label}: {operation}; bra done;\n"),
-        );
+        put(text, format_args!("        {label}: {operation}; bra done;\n"));
     }
     *text += "        done:\n";
 }
@@ -661,9 +488,7 @@ fn system(call: SystemCall, text: &mut String) {
             "        .param .b64 a; .param .b64 r;\n        cvt.u64.u32 %wide, %acc; st.param.b64 [a], %wide;\n\
              \x20       call (r), malloc, (a);\n        ld.param.b64 %wide, [r]; cvt.u32.u64 %acc, %wide;\n"
         }
-        SystemCall::Release => {
-            "        .param .b64 a;\n        st.param.b64 [a], %sink;\n        call free, (a);\n"
-        }
+        SystemCall::Release => "        .param .b64 a;\n        st.param.b64 [a], %sink;\n        call free, (a);\n",
         SystemCall::Assert => {
             "        .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;\n\
              \x20       st.param.b64 [a], %sink; st.param.b64 [b], %sink; st.param.b32 [c], %acc;\n\
@@ -677,11 +502,6 @@ fn system(call: SystemCall, text: &mut String) {
 fn read_texture(texture: &str, sampler: Option<&str>, text: &mut String) {
     let sampler = sampler.map(|name| format!("{name}, ")).unwrap_or_default();
     *text += "        .reg .f32 %x<4>;\n        cvt.rn.f32.u32 %x0, %acc;\n";
-    put(
-        text,
-        format_args!(
-            "        tex.1d.v4.f32.f32 {{%x0, %x1, %x2, %x3}}, [{texture}, {sampler}{{%x0}}];\n"
-        ),
-    );
+    put(text, format_args!("        tex.1d.v4.f32.f32 {{%x0, %x1, %x2, %x3}}, [{texture}, {sampler}{{%x0}}];\n"));
     *text += "        cvt.rni.u32.f32 %acc, %x0;\n";
 }

@@ -7,8 +7,8 @@
 use super::classes::{CLASSES, Classes};
 use super::mistakes;
 use super::model::{
-    Action, Alias, DebugInfo, Function, FunctionRef, Initial, Linkage, Pointer, Program, Role,
-    Shape, Signature, Space, SystemCall, Unit, Variable, VariableRef,
+    Action, Alias, DebugInfo, Function, FunctionRef, Initial, Linkage, Pointer, Program, Role, Shape, Signature, Space,
+    SystemCall, Unit, Variable, VariableRef,
 };
 use super::rng::Rng;
 
@@ -21,87 +21,28 @@ struct Architecture {
 
 /// The architectures that can be linked for.
 const ARCHITECTURES: &[Architecture] = &[
-    Architecture {
-        name: "sm_75",
-        virtuals: &["sm_75"],
-        accepts: &[],
-    },
-    Architecture {
-        name: "sm_80",
-        virtuals: &["sm_75", "sm_80"],
-        accepts: &[],
-    },
-    Architecture {
-        name: "sm_86",
-        virtuals: &["sm_75", "sm_80", "sm_86"],
-        accepts: &["sm_80"],
-    },
-    Architecture {
-        name: "sm_87",
-        virtuals: &["sm_75", "sm_80", "sm_87"],
-        accepts: &[],
-    },
-    Architecture {
-        name: "sm_88",
-        virtuals: &["sm_75", "sm_80", "sm_88"],
-        accepts: &[],
-    },
-    Architecture {
-        name: "sm_89",
-        virtuals: &["sm_75", "sm_80", "sm_89"],
-        accepts: &["sm_80", "sm_86"],
-    },
-    Architecture {
-        name: "sm_90",
-        virtuals: &["sm_75", "sm_80", "sm_90"],
-        accepts: &[],
-    },
-    Architecture {
-        name: "sm_90a",
-        virtuals: &["sm_80", "sm_90", "sm_90a"],
-        accepts: &["sm_90"],
-    },
-    Architecture {
-        name: "sm_100",
-        virtuals: &["sm_75", "sm_90", "sm_100"],
-        accepts: &[],
-    },
-    Architecture {
-        name: "sm_100a",
-        virtuals: &["sm_90", "sm_100", "sm_100a"],
-        accepts: &[],
-    },
-    Architecture {
-        name: "sm_103",
-        virtuals: &["sm_90", "sm_103"],
-        accepts: &[],
-    },
-    Architecture {
-        name: "sm_110",
-        virtuals: &["sm_90", "sm_110"],
-        accepts: &[],
-    },
-    Architecture {
-        name: "sm_120",
-        virtuals: &["sm_75", "sm_90", "sm_120"],
-        accepts: &[],
-    },
-    Architecture {
-        name: "sm_121",
-        virtuals: &["sm_90", "sm_121"],
-        accepts: &[],
-    },
+    Architecture { name: "sm_75", virtuals: &["sm_75"], accepts: &[] },
+    Architecture { name: "sm_80", virtuals: &["sm_75", "sm_80"], accepts: &[] },
+    Architecture { name: "sm_86", virtuals: &["sm_75", "sm_80", "sm_86"], accepts: &["sm_80"] },
+    Architecture { name: "sm_87", virtuals: &["sm_75", "sm_80", "sm_87"], accepts: &[] },
+    Architecture { name: "sm_88", virtuals: &["sm_75", "sm_80", "sm_88"], accepts: &[] },
+    Architecture { name: "sm_89", virtuals: &["sm_75", "sm_80", "sm_89"], accepts: &["sm_80", "sm_86"] },
+    Architecture { name: "sm_90", virtuals: &["sm_75", "sm_80", "sm_90"], accepts: &[] },
+    Architecture { name: "sm_90a", virtuals: &["sm_80", "sm_90", "sm_90a"], accepts: &["sm_90"] },
+    Architecture { name: "sm_100", virtuals: &["sm_75", "sm_90", "sm_100"], accepts: &[] },
+    Architecture { name: "sm_100a", virtuals: &["sm_90", "sm_100", "sm_100a"], accepts: &[] },
+    Architecture { name: "sm_103", virtuals: &["sm_90", "sm_103"], accepts: &[] },
+    Architecture { name: "sm_110", virtuals: &["sm_90", "sm_110"], accepts: &[] },
+    Architecture { name: "sm_120", virtuals: &["sm_75", "sm_90", "sm_120"], accepts: &[] },
+    Architecture { name: "sm_121", virtuals: &["sm_90", "sm_121"], accepts: &[] },
 ];
 
 /// The architecture of this name in the table.
 pub fn architecture(name: &str) -> Result<&'static str, String> {
     let names = || ARCHITECTURES.iter().map(|row| row.name);
-    names().find(|known| *known == name).ok_or_else(|| {
-        format!(
-            "unknown architecture '{name}'; known are {}",
-            names().collect::<Vec<_>>().join(", ")
-        )
-    })
+    names()
+        .find(|known| *known == name)
+        .ok_or_else(|| format!("unknown architecture '{name}'; known are {}", names().collect::<Vec<_>>().join(", ")))
 }
 
 /// A name and, for each unit, how the unit defines it.
@@ -115,10 +56,7 @@ impl<T> Planned<T> {
     /// Whether code in this unit can mention the name.
     fn visible_in(&self, unit: usize) -> bool {
         self.places[unit].is_some()
-            || self
-                .places
-                .iter()
-                .any(|place| matches!(place, Some(linkage) if *linkage != Linkage::Local))
+            || self.places.iter().any(|place| matches!(place, Some(linkage) if *linkage != Linkage::Local))
     }
 }
 
@@ -154,15 +92,9 @@ pub fn program(seed: u64, targets: &[&'static str], classes: &Classes) -> Progra
     let target = *rng.pick(targets);
     let count = rng.weighted(&[(15, 1), (30, 2), (25, 3), (12, 4), (8, 5), (5, 6), (5, 7)]);
     let plan = plan(&mut rng, count, classes);
-    let mut program = Program {
-        target,
-        units: Vec::new(),
-        options: Vec::new(),
-    };
+    let mut program = Program { target, units: Vec::new(), options: Vec::new() };
     for index in 0..count {
-        program
-            .units
-            .push(unit(&mut rng, index, target, &plan, classes));
+        program.units.push(unit(&mut rng, index, target, &plan, classes));
     }
     // Copies of a weak function are often equal except for the unit's virtual architecture.
     share_bodies(&mut rng, &mut program);
@@ -182,11 +114,7 @@ pub fn program(seed: u64, targets: &[&'static str], classes: &Classes) -> Progra
 
 /// Plans the names.
 fn plan(rng: &mut Rng, units: usize, classes: &Classes) -> Plan {
-    let mut plan = Plan {
-        functions: Vec::new(),
-        kernels: Vec::new(),
-        variables: Vec::new(),
-    };
+    let mut plan = Plan { functions: Vec::new(), kernels: Vec::new(), variables: Vec::new() };
     for index in 0..rng.weighted(&[(5, 0), (10, 1), (20, 2), (25, 4), (25, 6), (15, 9)]) {
         let signature = rng.weighted(&[
             (50, Signature::Word),
@@ -197,34 +125,18 @@ fn plan(rng: &mut Rng, units: usize, classes: &Classes) -> Plan {
             (10, Signature::Taker),
         ]);
         let dead = rng.chance(15);
-        let name = if rng.chance(20) {
-            format!("_Z2f{index}i")
-        } else {
-            format!("f{index}")
-        };
+        let name = if rng.chance(20) { format!("_Z2f{index}i") } else { format!("f{index}") };
         let mut places = places(rng, units, classes.has("weak"));
         if dead && classes.has("undefined") && rng.chance(25) {
             places = vec![None; units];
         }
-        plan.functions.push(Planned {
-            name,
-            what: FunctionPlan { signature, dead },
-            places,
-        });
+        plan.functions.push(Planned { name, what: FunctionPlan { signature, dead }, places });
     }
     for index in 0..rng.weighted(&[(3, 0), (27, 1), (35, 2), (20, 3), (15, 4)]) {
         let places = places(rng, units, classes.has("weak"));
-        plan.kernels.push(Planned {
-            name: format!("k{index}"),
-            what: *rng.pick(&[0, 0, 4, 12, 40]),
-            places,
-        });
+        plan.kernels.push(Planned { name: format!("k{index}"), what: *rng.pick(&[0, 0, 4, 12, 40]), places });
     }
-    for (space, letter, most) in [
-        (Space::Global, 'g', 5),
-        (Space::Const, 'c', 3),
-        (Space::Shared, 's', 4),
-    ] {
+    for (space, letter, most) in [(Space::Global, 'g', 5), (Space::Const, 'c', 3), (Space::Shared, 's', 4)] {
         if space == Space::Shared && !classes.has("shared") {
             continue;
         }
@@ -237,38 +149,17 @@ fn plan(rng: &mut Rng, units: usize, classes: &Classes) -> Plan {
                 one_strong(rng, &mut places);
             }
             if space == Space::Global && classes.has("common") && rng.chance(10) {
-                places
-                    .iter_mut()
-                    .flatten()
-                    .for_each(|linkage| *linkage = Linkage::Common);
+                places.iter_mut().flatten().for_each(|linkage| *linkage = Linkage::Common);
             }
-            let shape = Shape {
-                space,
-                align,
-                size,
-                managed,
-            };
-            plan.variables.push(Planned {
-                name: format!("{letter}{index}"),
-                what: shape,
-                places,
-            });
+            let shape = Shape { space, align, size, managed };
+            plan.variables.push(Planned { name: format!("{letter}{index}"), what: shape, places });
         }
     }
     if classes.has("shared") && classes.has("dynamic-shared") && rng.chance(40) {
         for index in 0..rng.between(1, 2) {
-            let shape = Shape {
-                space: Space::Shared,
-                align: *rng.pick(&[4, 8, 16, 32]),
-                size: 0,
-                managed: false,
-            };
+            let shape = Shape { space: Space::Shared, align: *rng.pick(&[4, 8, 16, 32]), size: 0, managed: false };
             let places = vec![None; units];
-            plan.variables.push(Planned {
-                name: format!("dynamic{index}"),
-                what: shape,
-                places,
-            });
+            plan.variables.push(Planned { name: format!("dynamic{index}"), what: shape, places });
         }
     }
     plan
@@ -302,11 +193,7 @@ fn places(rng: &mut Rng, units: usize, weak: bool) -> Vec<Option<Linkage>> {
                     *place = Some(Linkage::Local);
                 }
             }
-            places[rng.below(units)] = Some(if rng.chance(40) {
-                Linkage::Strong
-            } else {
-                Linkage::Local
-            });
+            places[rng.below(units)] = Some(if rng.chance(40) { Linkage::Strong } else { Linkage::Local });
         }
         _ => places[rng.below(units)] = Some(Linkage::Strong),
     }
@@ -322,38 +209,21 @@ fn one_strong(rng: &mut Rng, places: &mut [Option<Linkage>]) {
 
 /// Fills in one unit.
 fn unit(rng: &mut Rng, index: usize, target: &'static str, plan: &Plan, classes: &Classes) -> Unit {
-    let row = ARCHITECTURES
-        .iter()
-        .find(|row| row.name == target)
-        .unwrap_or(&ARCHITECTURES[0]);
+    let row = ARCHITECTURES.iter().find(|row| row.name == target).unwrap_or(&ARCHITECTURES[0]);
     let real_arch = match row.accepts {
         [] => target,
         others if classes.has("older-code") && rng.chance(15) => rng.pick(others),
         _ => target,
     };
-    let row = ARCHITECTURES
-        .iter()
-        .find(|row| row.name == real_arch)
-        .unwrap_or(row);
-    let virtual_arch = if classes.has("virtual") && rng.chance(35) {
-        rng.pick(row.virtuals)
-    } else {
-        real_arch
-    };
+    let row = ARCHITECTURES.iter().find(|row| row.name == real_arch).unwrap_or(row);
+    let virtual_arch = if classes.has("virtual") && rng.chance(35) { rng.pick(row.virtuals) } else { real_arch };
     let debug = match rng.below(100) {
         0..12 if classes.has("lines") => DebugInfo::Lines,
         12..18 if classes.has("debug") => DebugInfo::Full,
         _ => DebugInfo::None,
     };
     let independent_samplers = classes.has("textures") && rng.chance(50);
-    let mut unit = Unit {
-        name: format!("u{index}"),
-        virtual_arch,
-        real_arch,
-        debug,
-        independent_samplers,
-        ..Unit::default()
-    };
+    let mut unit = Unit { name: format!("u{index}"), virtual_arch, real_arch, debug, independent_samplers, ..Unit::default() };
     for planned in &plan.variables {
         if let Some(linkage) = planned.places[index] {
             let initial = initial(rng, index, planned, linkage, plan, classes);
@@ -362,63 +232,27 @@ fn unit(rng: &mut Rng, index: usize, target: &'static str, plan: &Plan, classes:
                 shape.size = pointers.len() * 8;
                 shape.align = shape.align.max(8);
             }
-            unit.variables.push(Variable {
-                name: planned.name.clone(),
-                linkage,
-                shape,
-                initial,
-            });
+            unit.variables.push(Variable { name: planned.name.clone(), linkage, shape, initial });
         }
     }
     for (place, planned) in plan.functions.iter().enumerate() {
         if let Some(linkage) = planned.places[index] {
-            let at = Place {
-                unit: index,
-                index: Some(place),
-                dead: planned.what.dead,
-                kernel: false,
-                independent_samplers,
-            };
+            let at = Place { unit: index, index: Some(place), dead: planned.what.dead, kernel: false, independent_samplers };
             let body = body(rng, at, plan, classes);
             let role = Role::Device(planned.what.signature);
-            unit.functions.push(Function {
-                name: planned.name.clone(),
-                linkage,
-                role,
-                body,
-            });
+            unit.functions.push(Function { name: planned.name.clone(), linkage, role, body });
             if classes.has("alias") && linkage == Linkage::Strong && rng.chance(25) {
-                let of = FunctionRef {
-                    name: planned.name.clone(),
-                    signature: planned.what.signature,
-                };
-                unit.aliases.push(Alias {
-                    name: format!("alias_{}", planned.name),
-                    of,
-                });
+                let of = FunctionRef { name: planned.name.clone(), signature: planned.what.signature };
+                unit.aliases.push(Alias { name: format!("alias_{}", planned.name), of });
             }
         }
     }
     for planned in &plan.kernels {
         if let Some(linkage) = planned.places[index] {
-            let at = Place {
-                unit: index,
-                index: None,
-                dead: false,
-                kernel: true,
-                independent_samplers,
-            };
+            let at = Place { unit: index, index: None, dead: false, kernel: true, independent_samplers };
             let body = body(rng, at, plan, classes);
-            let role = Role::Kernel {
-                extra_bytes: planned.what,
-                bounds: bounds(rng, classes),
-            };
-            unit.functions.push(Function {
-                name: planned.name.clone(),
-                linkage,
-                role,
-                body,
-            });
+            let role = Role::Kernel { extra_bytes: planned.what, bounds: bounds(rng, classes) };
+            unit.functions.push(Function { name: planned.name.clone(), linkage, role, body });
         }
     }
     if rng.chance(40) {
@@ -448,30 +282,15 @@ fn bounds(rng: &mut Rng, classes: &Classes) -> Vec<&'static str> {
 
 /// The first value of a variable. The size of a name must be the same everywhere, so only strong variables in
 /// one place become arrays of pointers.
-fn initial(
-    rng: &mut Rng,
-    unit: usize,
-    planned: &Planned<Shape>,
-    linkage: Linkage,
-    plan: &Plan,
-    classes: &Classes,
-) -> Initial {
+fn initial(rng: &mut Rng, unit: usize, planned: &Planned<Shape>, linkage: Linkage, plan: &Plan, classes: &Classes) -> Initial {
     let shape = &planned.what;
     if shape.space == Space::Shared || linkage == Linkage::Common || shape.managed {
         return Initial::None;
     }
     let alone = linkage == Linkage::Local;
     if alone && rng.chance(35) || shape.size % 8 == 0 && shape.align >= 8 && rng.chance(40) {
-        let count = if alone {
-            rng.between(1, 4)
-        } else {
-            shape.size / 8
-        };
-        return Initial::Pointers(
-            (0..count)
-                .map(|_| pointer(rng, unit, &planned.name, plan, classes))
-                .collect(),
-        );
+        let count = if alone { rng.between(1, 4) } else { shape.size / 8 };
+        return Initial::Pointers((0..count).map(|_| pointer(rng, unit, &planned.name, plan, classes)).collect());
     }
     if rng.chance(55) {
         let count = rng.between(1, shape.size);
@@ -482,11 +301,8 @@ fn initial(
 
 /// One element of an array of pointers.
 fn pointer(rng: &mut Rng, unit: usize, own_name: &str, plan: &Plan, classes: &Classes) -> Pointer {
-    let functions: Vec<_> = plan
-        .functions
-        .iter()
-        .filter(|planned| planned.visible_in(unit) && (!planned.what.dead || rng.chance(10)))
-        .collect();
+    let functions: Vec<_> =
+        plan.functions.iter().filter(|planned| planned.visible_in(unit) && (!planned.what.dead || rng.chance(10))).collect();
     // Only to variables that are planned earlier, so that pointers never form a circle.
     let variables: Vec<_> = plan
         .variables
@@ -497,29 +313,15 @@ fn pointer(rng: &mut Rng, unit: usize, own_name: &str, plan: &Plan, classes: &Cl
     match rng.below(3) {
         0 if classes.has("indirect") && !functions.is_empty() => {
             let planned = rng.pick(&functions);
-            Pointer::Function(FunctionRef {
-                name: planned.name.clone(),
-                signature: planned.what.signature,
-            })
+            Pointer::Function(FunctionRef { name: planned.name.clone(), signature: planned.what.signature })
         }
         1 if !variables.is_empty() => {
             let planned = rng.pick(&variables);
-            let variable = VariableRef {
-                name: planned.name.clone(),
-                shape: planned.what.clone(),
-            };
+            let variable = VariableRef { name: planned.name.clone(), shape: planned.what.clone() };
             // The bare address of a constant is not a pointer that code can use, and is rarely written.
             let generic = planned.what.space == Space::Const || rng.chance(70);
-            let offset = if rng.chance(30) {
-                rng.below(planned.what.size)
-            } else {
-                0
-            };
-            Pointer::Variable {
-                variable,
-                generic,
-                offset,
-            }
+            let offset = if rng.chance(30) { rng.below(planned.what.size) } else { 0 };
+            Pointer::Variable { variable, generic, offset }
         }
         _ => Pointer::Null,
     }
@@ -527,14 +329,8 @@ fn pointer(rng: &mut Rng, unit: usize, own_name: &str, plan: &Plan, classes: &Cl
 
 /// The body of a function.
 fn body(rng: &mut Rng, place: Place, plan: &Plan, classes: &Classes) -> Vec<Action> {
-    let count = if place.kernel {
-        rng.between(0, 6)
-    } else {
-        rng.between(0, 4)
-    };
-    (0..count)
-        .filter_map(|_| action(rng, place, plan, classes))
-        .collect()
+    let count = if place.kernel { rng.between(0, 6) } else { rng.between(0, 4) };
+    (0..count).filter_map(|_| action(rng, place, plan, classes)).collect()
 }
 
 /// One action; none where the choice finds nothing to act on.
@@ -573,11 +369,7 @@ fn action(rng: &mut Rng, place: Place, plan: &Plan, classes: &Classes) -> Option
         }
         3 => Action::TakeAddress(function(rng, place, plan, classes)?),
         4 => {
-            let kernels: Vec<_> = plan
-                .kernels
-                .iter()
-                .filter(|kernel| kernel.places[place.unit].is_some())
-                .collect();
+            let kernels: Vec<_> = plan.kernels.iter().filter(|kernel| kernel.places[place.unit].is_some()).collect();
             if kernels.is_empty() {
                 return None;
             }
@@ -593,10 +385,7 @@ fn action(rng: &mut Rng, place: Place, plan: &Plan, classes: &Classes) -> Option
             let offset = rng.below(variable.shape.size.max(1));
             Action::PointTo(variable, offset)
         }
-        7 => Action::OwnShared {
-            align: *rng.pick(&[1, 4, 8, 16]),
-            size: *rng.pick(&[1, 4, 12, 24, 64]),
-        },
+        7 => Action::OwnShared { align: *rng.pick(&[1, 4, 8, 16]), size: *rng.pick(&[1, 4, 12, 24, 64]) },
         8 => Action::OwnStack(*rng.pick(&[4, 16, 40, 128, 600])),
         9 if rng.chance(8) => Action::AnyBarrier,
         9 => Action::Barrier(rng.below(16)),
@@ -613,9 +402,7 @@ fn action(rng: &mut Rng, place: Place, plan: &Plan, classes: &Classes) -> Option
         _ if rng.chance(35) => Action::ReadSurface(format!("surface{}", rng.below(3))),
         _ => Action::ReadTexture {
             texture: format!("texture{}", rng.below(3)),
-            sampler: place
-                .independent_samplers
-                .then(|| format!("sampler{}", rng.below(3))),
+            sampler: place.independent_samplers.then(|| format!("sampler{}", rng.below(3))),
         },
     })
 }
@@ -639,27 +426,18 @@ fn function(rng: &mut Rng, place: Place, plan: &Plan, classes: &Classes) -> Opti
         return None;
     }
     let planned = rng.pick(&candidates);
-    Some(FunctionRef {
-        name: planned.name.clone(),
-        signature: planned.what.signature,
-    })
+    Some(FunctionRef { name: planned.name.clone(), signature: planned.what.signature })
 }
 
 /// A variable to use.
 fn variable(rng: &mut Rng, place: Place, plan: &Plan) -> Option<VariableRef> {
-    let candidates: Vec<_> = plan
-        .variables
-        .iter()
-        .filter(|planned| planned.visible_in(place.unit) || planned.what.size == 0)
-        .collect();
+    let candidates: Vec<_> =
+        plan.variables.iter().filter(|planned| planned.visible_in(place.unit) || planned.what.size == 0).collect();
     if candidates.is_empty() {
         return None;
     }
     let planned = rng.pick(&candidates);
-    Some(VariableRef {
-        name: planned.name.clone(),
-        shape: planned.what.clone(),
-    })
+    Some(VariableRef { name: planned.name.clone(), shape: planned.what.clone() })
 }
 
 /// Gives some weak copies the body of the first copy, as far as the names in it mean the same there.
@@ -680,13 +458,8 @@ fn share_bodies(rng: &mut Rng, program: &mut Program) {
         let Some(first) = first else { continue };
         let local = |name: &str| {
             program.units.iter().any(|unit| {
-                unit.functions
-                    .iter()
-                    .any(|other| other.name == name && other.linkage == Linkage::Local)
-                    || unit
-                        .variables
-                        .iter()
-                        .any(|other| other.name == name && other.linkage == Linkage::Local)
+                unit.functions.iter().any(|other| other.name == name && other.linkage == Linkage::Local)
+                    || unit.variables.iter().any(|other| other.name == name && other.linkage == Linkage::Local)
             })
         };
         let independent = program.units[unit].independent_samplers;

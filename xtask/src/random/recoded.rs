@@ -33,7 +33,8 @@ fn adjusted(expected: &[u8], found: &[u8], inputs: &[Vec<u8>]) -> Option<Vec<u8>
         };
         if is_code && ours != theirs && sources.iter().any(|(source, (_, bytes))| source == name && explains(bytes)) {
             // The header's bytes are a slice of the file, so they tell where it is: the offset is the last of its fields.
-            let offset = usize::try_from(u64::from_le_bytes(*expected.get(place(expected, header)? + 20..)?.first_chunk()?)).ok()?;
+            let offset =
+                usize::try_from(u64::from_le_bytes(*expected.get(place(expected, header)? + 20..)?.first_chunk()?)).ok()?;
             result.get_mut(offset..offset + theirs.len())?.copy_from_slice(theirs);
         }
     }

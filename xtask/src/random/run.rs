@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::difference::{self, Difference};
 use super::emit;
-use super::recoded;
 use super::model::{DebugInfo, Program, Unit};
+use super::recoded;
 
 /// A linker that runs longer than this is stopped. The reference needs exponential time for some call graphs.
 const PATIENCE: Duration = Duration::from_secs(20);

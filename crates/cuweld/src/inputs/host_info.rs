@@ -4,6 +4,7 @@
 //! that record, a kernel that none of them names can not be launched.
 
 use crate::options::KernelRoots;
+use crate::phases::load::Demand;
 use fatbin::host::{HostObject, Reference, ReferenceTo};
 
 /// What host code refers to. In names, `*` stands for any characters.
@@ -24,8 +25,8 @@ impl Default for HostReferences {
 
 impl HostReferences {
     /// An input that has no record: nothing can be concluded from those of the others.
-    pub(super) fn add_unknown(&mut self) {
-        self.complete = false;
+    pub(super) fn add_unknown(&mut self, demand: Demand) {
+        self.complete &= demand == Demand::Runtime;
     }
 
     /// A host object.

@@ -5,9 +5,9 @@ use super::{Code, Module, RawInput, Skipped, Unit, UnpackOptions, Unpacked, Why}
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::phases::load::Demand;
 use fatbin::choose::{Choice, Description, choose, inventory};
-use fatbin::container::Fatbins;
 use fatbin::entry::{EntryKind, Packing};
-use fatbin::{Entry, HostObject, fatbins};
+use fatbin::host::FatbinSection;
+use fatbin::{Entry, Fatbin, HostObject, fatbins};
 use hashbrown::HashMap;
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -120,64 +120,69 @@ struct Search<'search, 'data> {
 impl<'data> Search<'_, 'data> {
     fn add(&mut self, input: Opened<'data>) -> Result<(), Failure> {
         let first_unit = self.picks.len();
-        let references = &mut self.found.host_references;
-        let ids = match &input.contents {
+        let mut ids = Vec::new();
+        let mut known_by_path = !input.member;
+        match &input.contents {
             Content::Nothing(why) => return self.skip(&input, why.clone()),
             Content::Host(object) => {
                 match input.demand {
-                    Demand::Runtime => references.add_runtime(object),
-                    _ => references.add(object),
+                    Demand::Runtime => self.found.host_references.add_runtime(object),
+                    _ => self.found.host_references.add(object),
                 }
                 if let Some(why) = self.reason_to_skip(object) {
                     return self.skip(&input, why);
                 }
-                for section in &object.relocatable_code {
-                    self.choose(&input, section.fatbins())?;
-                }
-                object.module_ids.iter().map(|&id| id.to_owned()).collect()
+                ids = self.add_host_object(&input, object)?;
             }
-            other => {
-                if input.demand != Demand::Runtime {
-                    references.add_unknown();
-                }
-                let source = match other {
-                    Content::Cubin(bytes) => Some(Source::Cubin(bytes)),
-                    Content::Ptx(bytes) => Some(Source::Ptx(bytes)),
-                    Content::LtoIr(_) if !self.options.link_time_optimization => {
-                        return self.report.fatal(Message::NotIntermediateCode { file: input.name.clone() });
-                    }
-                    Content::LtoIr(bytes) => Some(Source::LtoIr(bytes)),
-                    _ => None,
-                };
-                match (source, other) {
-                    (Some(source), _) => self.pick(&input, source),
-                    (None, Content::Fatbin(bytes)) => self.choose(&input, fatbins(bytes))?,
-                    (None, _) => {}
-                }
-                Vec::new()
+            Content::Cubin(bytes) => self.pick_bare(&input, Source::Cubin(bytes)),
+            Content::Ptx(bytes) => self.pick_bare(&input, Source::Ptx(bytes)),
+            Content::LtoIr(_) if !self.options.link_time_optimization => {
+                return self.report.fatal(Message::NotIntermediateCode { file: input.name.clone() });
             }
-        };
-        let units = first_unit..self.picks.len();
-        let demand = input.demand;
-        match ids.is_empty() {
-            // Members of archives that register nothing themselves are not known by a path of their own.
-            true if !input.member && !matches!(input.contents, Content::LtoIr(_)) => {
-                self.found.modules.push(Module { id: identifier(&input.path), demand, units })
+            Content::LtoIr(bytes) => {
+                known_by_path = false;
+                self.pick_bare(&input, Source::LtoIr(bytes));
             }
-            _ => self.found.modules.extend(ids.into_iter().map(|id| Module { id, demand, units: units.clone() })),
+            Content::Fatbin(bytes) => {
+                self.found.host_references.add_unknown(input.demand);
+                for fatbin in fatbins(bytes) {
+                    self.choose(&input, fatbin)?;
+                }
+            }
         }
+        if ids.is_empty() && known_by_path {
+            ids.push(identifier(&input.path));
+        }
+        let (demand, units) = (input.demand, first_unit..self.picks.len());
+        self.found.modules.extend(ids.into_iter().map(|id| Module { id, demand, units: units.clone() }));
         Ok(())
     }
 
+    /// Chooses from each fatbin of an object that is not linked already, and gives the modules it has.
+    fn add_host_object(&mut self, input: &Opened<'data>, object: &HostObject<'data>) -> Result<Vec<String>, Failure> {
+        let fatbins: Vec<_> = object.relocatable_code.iter().flat_map(FatbinSection::fatbins).collect();
+        // In a joined object, fatbins and modules are in the same order.
+        let are_paired = fatbins.len() == object.module_ids.len();
+        let is_linked = |index: usize| object.module_ids.get(index).is_some_and(|&id| self.linked.contains_key(id));
+        let linked: Vec<bool> = (0..fatbins.len()).map(|index| are_paired && is_linked(index)).collect();
+        for (fatbin, linked) in fatbins.into_iter().zip(&linked) {
+            if !linked {
+                self.choose(input, fatbin)?;
+            }
+        }
+        let is_left = |index: usize| !linked.get(index).is_some_and(|&linked| linked);
+        Ok(object.module_ids.iter().enumerate().filter(|&(index, _)| is_left(index)).map(|(_, &id)| id.to_owned()).collect())
+    }
+
     fn reason_to_skip(&self, object: &HostObject<'data>) -> Option<Why> {
-        let part_of = object.module_ids.iter().find_map(|id| self.linked.get(id));
-        match part_of {
-            Some(other) => Some(Why::PartOf(other.clone())),
-            None if object.relocatable_code.iter().all(|section| section.data.is_empty()) => {
+        let linked: Option<Vec<&String>> = object.module_ids.iter().map(|id| self.linked.get(id)).collect();
+        match linked.as_deref() {
+            Some(&[other, ..]) => Some(Why::PartOf(other.clone())),
+            _ if object.relocatable_code.iter().all(|section| section.data.is_empty()) => {
                 Some(if object.has_linked_code { Why::LinkedAlready } else { Why::NoDeviceCode })
             }
-            None if !object.has_registration => Some(Why::NotRegistered),
-            None => None,
+            _ if !object.has_registration => Some(Why::NotRegistered),
+            _ => None,
         }
     }
 
@@ -186,28 +191,31 @@ impl<'data> Search<'_, 'data> {
         Ok(())
     }
 
+    /// Takes code that no host object is around.
+    fn pick_bare(&mut self, input: &Opened<'data>, source: Source<'data>) {
+        self.found.host_references.add_unknown(input.demand);
+        self.pick(input, source);
+    }
+
     fn pick(&mut self, input: &Opened<'data>, source: Source<'data>) {
         self.picks.push(Pick { name: input.name.clone(), demand: input.demand, source });
     }
 
-    /// Chooses an entry in each fatbin.
-    fn choose(&mut self, input: &Opened<'data>, fatbins: Fatbins<'data>) -> Result<(), Failure> {
-        for fatbin in fatbins {
-            let entries = fatbin.and_then(|fatbin| fatbin.entries().collect::<fatbin::Result<Vec<_>>>());
-            let entries = match entries {
-                Ok(entries) => entries,
-                Err(error) => return self.report.fatal(*damaged(&input.name, &error)),
-            };
-            let described: Vec<Description> = entries.iter().map(Entry::description).collect();
-            match choose(&described, self.options.target, self.options.link_time_optimization) {
-                Choice::Entry(index) => {
-                    if let Some(&entry) = entries.get(index) {
-                        self.pick(input, Source::Entry(entry));
-                    }
+    /// Chooses an entry of a fatbin.
+    fn choose(&mut self, input: &Opened<'data>, fatbin: fatbin::Result<Fatbin<'data>>) -> Result<(), Failure> {
+        let entries = match fatbin.and_then(|fatbin| fatbin.entries().collect::<fatbin::Result<Vec<_>>>()) {
+            Ok(entries) => entries,
+            Err(error) => return self.report.fatal(*damaged(&input.name, &error)),
+        };
+        let described: Vec<Description> = entries.iter().map(Entry::description).collect();
+        match choose(&described, self.options.target, self.options.link_time_optimization) {
+            Choice::Entry(index) => {
+                if let Some(&entry) = entries.get(index) {
+                    self.pick(input, Source::Entry(entry));
                 }
-                Choice::OnlyLtoIr => return self.report.fatal(Message::NeedsLinkTimeOptimization {}),
-                Choice::Nothing => self.miss(input, &described)?,
             }
+            Choice::OnlyLtoIr => return self.report.fatal(Message::NeedsLinkTimeOptimization {}),
+            Choice::Nothing => self.miss(input, &described)?,
         }
         Ok(())
     }

@@ -188,13 +188,11 @@ impl<'facts, 'data> Info<'facts, 'data> {
         // A function has a dozen records, so they hardly ever need room on the heap.
         let mut few = [None; 24];
         let mut many = Vec::new();
-        let mut count = 0;
-        for record in info::records(data).flatten() {
-            match few.get_mut(count) {
+        for (index, record) in info::records(data).flatten().enumerate() {
+            match few.get_mut(index) {
                 Some(place) => *place = Some(record),
                 None => many.push(record),
             }
-            count += 1;
         }
         many.into_iter().rev().chain(few.into_iter().flatten().rev()).for_each(&mut take);
     }
@@ -278,7 +276,9 @@ impl<'facts, 'data> Info<'facts, 'data> {
                 let number = properties.return_stack.map_or(UNKNOWN, |size| size as u32);
                 take(OutputRecord::Plain { attribute, number });
             }
-            (Attribute::SYNC_STACK, Some(properties)) => take(value(properties.return_stack.map_or(u16::MAX, |size| size as u16))),
+            (Attribute::SYNC_STACK, Some(properties)) => {
+                take(value(properties.return_stack.map_or(u16::MAX, |size| size as u16)))
+            }
             (Attribute::SPARSE_MMA_MASK, Some(properties)) => take(value(properties.sparsity)),
             (Attribute::EXTERNS, None) => {
                 let symbols = record.words().map(|raw| self.inputs.symbol_of(file, raw));
@@ -307,13 +307,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
     }
 
     /// The record of an attribute that flowed to a kernel.
-    fn flowing_record(
-        &self,
-        attribute: Attribute,
-        format: u8,
-        properties: &Properties,
-        take: &mut impl FnMut(OutputRecord<'_>),
-    ) {
+    fn flowing_record(&self, attribute: Attribute, format: u8, properties: &Properties, take: &mut impl FnMut(OutputRecord<'_>)) {
         let Some(row) = flowing_row(attribute) else { return };
         match FLOWING[row].combine {
             Combine::Functions if properties.externs.is_empty() => {}
@@ -365,7 +359,9 @@ impl<'facts, 'data> Info<'facts, 'data> {
         let functions = self.resolution.functions();
         match self.resolution.has_aliases() {
             false => 0,
-            true => functions.enumerate().filter(|(id, alias)| alias.alias_of == Some(function) && self.live.contains(*id)).count(),
+            true => {
+                functions.enumerate().filter(|(id, alias)| alias.alias_of == Some(function) && self.live.contains(*id)).count()
+            }
         }
     }
 }

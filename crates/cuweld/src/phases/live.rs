@@ -87,7 +87,9 @@ fn reachable(graph: &CallGraph<'_>, roots: impl Iterator<Item = FunctionId>) -> 
 fn may_be_launched(name: &str, roots: &KernelRoots) -> bool {
     match roots {
         KernelRoots::All => true,
-        KernelRoots::Matching(patterns) | KernelRoots::LaunchedByHost(patterns) => patterns.iter().any(|pattern| matches_pattern(name, pattern)),
+        KernelRoots::Matching(patterns) | KernelRoots::LaunchedByHost(patterns) => {
+            patterns.iter().any(|pattern| matches_pattern(name, pattern))
+        }
     }
 }
 

@@ -167,9 +167,8 @@ impl Facts<'_, '_> {
         for entry in self.relocations(file, section) {
             let Some(symbol) = entry.symbol.filter(|&symbol| inputs.symbols()[symbol].is_function()) else { continue };
             // Two relocations may name one place: one for the address, one to clear what stands behind it.
-            let number = self.kept_function(symbol, file).map(|function| {
-                self.numbering.symbol(resolution.functions()[function].symbol)
-            });
+            let number =
+                self.kept_function(symbol, file).map(|function| self.numbering.symbol(resolution.functions()[function].symbol));
             functions.by_offset.push((entry.offset, number));
         }
         functions.by_offset.sort_unstable();
@@ -215,7 +214,8 @@ impl Facts<'_, '_> {
     /// Line tables: a header, then sequences, each of which starts by setting the address of a function.
     fn lines(&self, data: &[u8], functions: &Functions, out: &mut Vec<u8>, moved: &mut Moved) {
         let mut at = 0;
-        while let Some(unit) = word32(data, at).and_then(|length| data.get(at..at.checked_add(4)?.checked_add(length as usize)?)) {
+        while let Some(unit) = word32(data, at).and_then(|length| data.get(at..at.checked_add(4)?.checked_add(length as usize)?))
+        {
             let end = at + unit.len();
             let starts: Vec<(usize, Option<u32>)> = (functions.by_offset.iter())
                 .map(|&(offset, number)| (offset as usize, number))
@@ -283,9 +283,10 @@ impl Facts<'_, '_> {
     /// Goes through the relocations of a section as the linked view does, in the same order.
     fn relocated(&self, section: &OutputSection<'_>, draft: &Draft, bases: &HashMap<InputSectionId, u64>) -> Contents {
         let form = form(section);
-        let speaks_of_functions = draft.pieces.iter().any(|piece| {
-            self.inputs().attached(piece.machine).any(|list| self.inputs().sections()[list].size > 0)
-        });
+        let speaks_of_functions = draft
+            .pieces
+            .iter()
+            .any(|piece| self.inputs().attached(piece.machine).any(|list| self.inputs().sections()[list].size > 0));
         let is_shared = form == Form::Lines && !speaks_of_functions;
         let mut contents = Contents { bytes: draft.bytes.clone(), kept: Vec::new(), is_shared };
         for piece in draft.pieces.iter().rev() {

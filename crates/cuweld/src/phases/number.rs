@@ -242,11 +242,9 @@ impl Facts<'_, '_> {
         let target = || section.target.map(|target| self.relocations.of(target));
         match section.content {
             Content::Gone => false,
-            Content::Pieces
-            | Content::Text(_)
-            | Content::GlobalZero
-            | Content::MachineParameters
-            | Content::ReservedShared => self.layout.size(id) > 0,
+            Content::Pieces | Content::Text(_) | Content::GlobalZero | Content::MachineParameters | Content::ReservedShared => {
+                self.layout.size(id) > 0
+            }
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
             Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_present(id),

@@ -74,14 +74,8 @@ struct Flow {
 }
 
 impl Flow {
-    const EMPTY: Flow = Flow {
-        registers: 0,
-        stack: Some(0),
-        return_stack: Some(0),
-        sparsity: 0,
-        values: Vec::new(),
-        externs: Vec::new(),
-    };
+    const EMPTY: Flow =
+        Flow { registers: 0, stack: Some(0), return_stack: Some(0), sparsity: 0, values: Vec::new(), externs: Vec::new() };
 
     /// Adds what flows in from a callee, all but the stacks.
     fn absorb(&mut self, other: &Flow) {
@@ -279,8 +273,7 @@ impl Facts<'_, '_> {
         if !matters.contains(&true) {
             return;
         }
-        let reach =
-            reach::find(self.graph, self.components, self.live.kernels(), |function| matters[function.index()]);
+        let reach = reach::find(self.graph, self.components, self.live.kernels(), |function| matters[function.index()]);
         let lone_kernel = self.live.kernels().len() == 1;
         for &kernel in self.live.kernels() {
             let Some(properties) = kernels.get_mut(&kernel) else { continue };

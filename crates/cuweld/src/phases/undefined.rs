@@ -39,13 +39,7 @@ pub fn is_driver_function(name: &str) -> bool {
 }
 
 /// Reports every name that is missing.
-pub fn check(
-    inputs: &Inputs<'_>,
-    resolution: &Resolution<'_>,
-    live: &LiveSet,
-    options: &Options,
-    report: &mut Report,
-) {
+pub fn check(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet, options: &Options, report: &mut Report) {
     if !options.executable() {
         return;
     }

@@ -15,8 +15,8 @@ use super::info::Info;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::Inputs;
-use super::merge::{Content, OutputSection, Plan};
 use super::machine_debug::MachineDebug;
+use super::merge::{Content, OutputSection, Plan};
 use super::number::{FileSection, Numbering, prototyped};
 use super::relocate::{Kept, Referent, Relocations};
 use super::resolve::{Fate, Resolution};
@@ -30,9 +30,9 @@ use cubin::elf::{Header, RelRecord, RelaRecord, SHT_STRTAB, SectionHeader};
 use cubin::relocation::{self, Mode, Relocation};
 use cubin::section::SectionType;
 use cubin::write::Image;
-use rayon::prelude::*;
 use names::Names;
-use symbols::RESERVED_FOR_TOOLS;
+use rayon::prelude::*;
+use symbols::{RESERVED_FOR_TOOLS, SymbolTable};
 
 /// The facts that the file is made from.
 pub struct Facts<'facts, 'data> {
@@ -63,15 +63,8 @@ pub struct Facts<'facts, 'data> {
 }
 
 /// How the names of debug sections start that have the same bytes in both views: what they say depends on no address.
-const SHARED_DEBUG: [&str; 7] = [
-    ".debug_abbrev",
-    ".debug_str",
-    ".debug_loc",
-    ".debug_macinfo",
-    ".debug_pubnames",
-    ".debug_pubtypes",
-    ".nv_debug_ptx_txt",
-];
+const SHARED_DEBUG: [&str; 7] =
+    [".debug_abbrev", ".debug_str", ".debug_loc", ".debug_macinfo", ".debug_pubnames", ".debug_pubtypes", ".nv_debug_ptx_txt"];
 
 /// The bytes of sections that are made here.
 enum Body {
@@ -92,7 +85,10 @@ pub struct Linked<'facts, 'data> {
 pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Linked<'facts, 'data> {
     let (names, section_names, symbol_names) = names::name(&facts);
     let mut machine = symbols::write(&facts, &names, View::Machine);
-    let mut mercury = facts.numbering.has_two_views().then(|| symbols::write(&facts, &names, View::Mercury)).unwrap_or_default();
+    let mut mercury = match facts.numbering.has_two_views() {
+        true => symbols::write(&facts, &names, View::Mercury),
+        false => SymbolTable::default(),
+    };
     let mut tables = [Some(section_names), Some(symbol_names)];
     let sections = facts.plan.sections();
     let bodies: Vec<Body> = (facts.numbering.sections().iter())
@@ -135,7 +131,9 @@ impl Linked<'_, '_> {
         let mut rest = out;
         let mut position = 0;
         // Sections stand in the file in the order of their numbers, so the buffer can be cut up from the front.
-        for ((&file_section, body), header) in self.facts.numbering.sections().iter().zip(&self.bodies).zip(&self.image.sections[1..]) {
+        for ((&file_section, body), header) in
+            self.facts.numbering.sections().iter().zip(&self.bodies).zip(&self.image.sections[1..])
+        {
             if !file_section.takes_bytes(header) || self.facts.shares_bytes(file_section) {
                 continue;
             }

@@ -49,7 +49,8 @@ impl Names {
 /// The machine's name of a section, if it is not the one that it is linked under.
 fn machine_name(name: Name<'_>) -> Option<String> {
     // Only constants have other names, so nearly all names can be told by their start.
-    let is_constant = name.prefix.starts_with(".nv.constant.") || (name.prefix.is_empty() && name.stem.starts_with(".nv.constant."));
+    let is_constant =
+        name.prefix.starts_with(".nv.constant.") || (name.prefix.is_empty() && name.stem.starts_with(".nv.constant."));
     if !is_constant {
         return None;
     }

@@ -2,8 +2,8 @@
 
 use super::Facts;
 use crate::id::FileId;
-use crate::phases::resolve::Fate;
 use crate::phases::load::Role;
+use crate::phases::resolve::Fate;
 use cubin::compat::Tag;
 use cubin::info::{self, Record, format};
 use cubin::note::CudaInfo;
@@ -50,7 +50,11 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
     let mut runs_on: Option<u64> = None;
     for (file, object) in facts.inputs.files().enumerate() {
         let sections = object.sections.iter().map(|id| &facts.inputs.sections()[id]);
-        for record in sections.filter(|section| section.role == Role::Compatibility).flat_map(|section| info::records(section.data)).flatten() {
+        for record in sections
+            .filter(|section| section.role == Role::Compatibility)
+            .flat_map(|section| info::records(section.data))
+            .flatten()
+        {
             let tag = Tag(record.attribute.0);
             let is_for_the_finalizer = tag == Tag::CAN_FASTPATH_FINALIZE && target.views == Views::One;
             if tag == Tag::CUDA_ACCELERATOR_TARGET || is_for_the_finalizer {
@@ -72,7 +76,9 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
         }
     }
     let runs_on = runs_on.map(u64::to_le_bytes);
-    if let (Some(mask), Some(record)) = (&runs_on, merged.iter_mut().find(|record| record.attribute.0 == Tag::CAN_FASTPATH_FINALIZE.0)) {
+    if let (Some(mask), Some(record)) =
+        (&runs_on, merged.iter_mut().find(|record| record.attribute.0 == Tag::CAN_FASTPATH_FINALIZE.0))
+    {
         record.payload = mask;
     }
     let mut bytes = Vec::new();
@@ -84,8 +90,8 @@ impl Facts<'_, '_> {
     /// Whether any code of an input is in the output.
     fn has_code_of(&self, file: FileId) -> bool {
         let symbols = self.inputs.files()[file].symbols.iter();
-        symbols.filter(|&symbol| self.resolution.fate(symbol) == Fate::Taken).any(|symbol| {
-            self.resolution.function(symbol).is_some_and(|function| self.live.contains(function))
-        })
+        symbols
+            .filter(|&symbol| self.resolution.fate(symbol) == Fate::Taken)
+            .any(|symbol| self.resolution.function(symbol).is_some_and(|function| self.live.contains(function)))
     }
 }

@@ -15,9 +15,8 @@ pub const TABLE_ALIGN: u64 = 8;
 pub fn make(views: Views, sections: &[(Class, &SectionHeader)], table_offset: u64) -> Vec<ProgramHeader> {
     let loaded: Vec<ProgramHeader> = match views {
         Views::One => {
-            let of_classes = |wanted: [Class; 2]| {
-                sections.iter().filter(move |(class, _)| wanted.contains(class)).map(|&(_, header)| header)
-            };
+            let of_classes =
+                |wanted: [Class; 2]| sections.iter().filter(move |(class, _)| wanted.contains(class)).map(|&(_, header)| header);
             let read_only = segment(PF_R | PF_X, of_classes([Class::Constants, Class::Code]), Rounding::OfTail);
             let writable = segment(PF_R | PF_W, of_classes([Class::Data, Class::NoBits]), Rounding::OfTail);
             read_only.into_iter().chain(writable).collect()

@@ -29,7 +29,8 @@ impl Arrangement {
         let mut is_twin = vec![false; sections.len()];
         if views == Views::Two {
             let mut search = Search::new(sections);
-            let is_table = |section: &&Section<'_>| matches!(section.kind(), SectionType::MERCURY_SYMTAB | SectionType::SYMTAB_SHNDX);
+            let is_table =
+                |section: &&Section<'_>| matches!(section.kind(), SectionType::MERCURY_SYMTAB | SectionType::SYMTAB_SHNDX);
             for section in sections.iter().filter(|section| is_mercury(section)).filter(|section| !is_table(section)) {
                 let twin = match section.kind() {
                     SectionType::CAPSULE => Capsule::new(section.data).ok().map(|capsule| capsule.companion()),
@@ -48,7 +49,8 @@ impl Arrangement {
         let is_machine_only = |section: &&Section<'_>| {
             is_twin[section.index as usize] || (views == Views::Two && section.kind() == SectionType::CONSTANT_0)
         };
-        let mut order: Vec<u32> = sections.iter().filter(|section| !is_machine_only(section)).map(|section| section.index).collect();
+        let mut order: Vec<u32> =
+            sections.iter().filter(|section| !is_machine_only(section)).map(|section| section.index).collect();
         let linked = order.len();
         order.extend(sections.iter().filter(is_machine_only).map(|section| section.index));
         let mut ids = vec![InputSectionId::from_index(0); sections.len()];

@@ -463,9 +463,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             return [true, inputs.sections()[relocations].later_entry_without_addend];
         }
         let entries = inputs.relocations(file, relocations);
-        let mut taken = entries.filter(|entry| {
-            entry.symbol.is_none_or(|symbol| !resolution.ignores(inputs, target, entry.offset, symbol))
-        });
+        let mut taken =
+            entries.filter(|entry| entry.symbol.is_none_or(|symbol| !resolution.ignores(inputs, target, entry.offset, symbol)));
         [taken.next().is_some(), taken.any(|entry| entry.addend == 0)]
     }
 

@@ -20,7 +20,12 @@ pub(super) struct CapsuleFields {
 
 impl CapsuleFields {
     /// Looks at the capsule `code` and its relocations.
-    pub(super) fn of(inputs: &Inputs<'_>, file: FileId, code: InputSectionId, relocations: InputSectionId) -> cubin::Result<Self> {
+    pub(super) fn of(
+        inputs: &Inputs<'_>,
+        file: FileId,
+        code: InputSectionId,
+        relocations: InputSectionId,
+    ) -> cubin::Result<Self> {
         let section = &inputs.sections()[code];
         let lists = section.machine.into_iter().flat_map(|machine| inputs.attached(machine));
         let mut of_machine = lists

@@ -172,9 +172,9 @@ pub struct Facts<'facts, 'data> {
 pub fn relocate(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Relocations, Failure> {
     let decided = match facts.options.target.views {
         Views::One => facts.sections(View::Machine).map(|linked| Relocations { linked, machine: None }),
-        Views::Two => facts.sections(View::Mercury).and_then(|linked| {
-            Ok(Relocations { linked, machine: Some(facts.sections(View::Machine)?) })
-        }),
+        Views::Two => facts
+            .sections(View::Mercury)
+            .and_then(|linked| Ok(Relocations { linked, machine: Some(facts.sections(View::Machine)?) })),
     };
     match decided {
         Ok(relocations) => Ok(relocations),
@@ -215,7 +215,8 @@ impl Facts<'_, '_> {
     fn section(&self, section: &OutputSection<'_>, view: View) -> Result<Outcome, Damage> {
         let mut outcome = Outcome::default();
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
-        let is_separate_debug = section.content == Content::Debug && self.options.target.views == Views::Two && view == View::Machine;
+        let is_separate_debug =
+            section.content == Content::Debug && self.options.target.views == Views::Two && view == View::Machine;
         if !has_relocations || section.content == Content::Gone || is_separate_debug {
             return Ok(outcome);
         }
@@ -233,7 +234,10 @@ impl Facts<'_, '_> {
                 let count = self.inputs.sections()[list].entries.as_ref().map_or(0, ExactSizeIterator::len);
                 for (entry, index) in self.inputs.relocations(file, list).rev().zip((0..count).rev()) {
                     let Some(symbol) = entry.symbol else { continue };
-                    if self.resolution.ignores(self.inputs, piece.section, entry.offset, symbol) {
+                    let target = piece.section;
+                    if self.resolution.ignores(self.inputs, target, entry.offset, symbol)
+                        || self.resolution.forgets(self.inputs, target, symbol)
+                    {
                         continue;
                     }
                     let entry = InputRelocation { offset: entry.offset + piece.offset, ..entry };
@@ -248,7 +252,8 @@ impl Facts<'_, '_> {
                     };
                     if is_capsule {
                         let capsule = capsule.get_or_insert_with(|| CapsuleFields::of(self.inputs, file, piece.section, list));
-                        let capsule = capsule.as_ref().map_err(|error| Damage { section: piece.section, error: error.clone() })?;
+                        let capsule =
+                            capsule.as_ref().map_err(|error| Damage { section: piece.section, error: error.clone() })?;
                         let offset = capsule.offset(index, patch.offset);
                         outcome.patches.extend(offset.map(|offset| Patch { offset, add: false, ..patch }));
                     } else {
@@ -323,7 +328,11 @@ impl Facts<'_, '_> {
             && let Some((value, bank, gone)) = self.constant(symbol)
         {
             let patch = Patch { bank: Some(bank), ..patch(value.wrapping_add_signed(entry.addend)) };
-            return if gone || self.options.target.views == Views::Two { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
+            return if gone || self.options.target.views == Views::Two {
+                Decision::ApplyUnrecorded(patch)
+            } else {
+                Decision::Apply(patch, kept)
+            };
         }
         if self.options.executable() && is_leftover(symbol) {
             return Decision::ApplyUnrecorded(patch(u64::MAX));

@@ -156,9 +156,7 @@ impl Clash<'_> {
                 Message::MultipleDefinition { name: name.into(), file, first: owner_name(first) }
             }
             Clash::Common { name, file } => Message::CommonLargerThanDefinition { name: name.into(), file: file_name(file) },
-            Clash::Prototype { name, first } => {
-                Message::PrototypeMismatch { name: name.into(), file, first: file_name(first) }
-            }
+            Clash::Prototype { name, first } => Message::PrototypeMismatch { name: name.into(), file, first: file_name(first) },
             Clash::Parameters { name } => Message::ParameterSizeMismatch { name: name.into() },
         })
     }

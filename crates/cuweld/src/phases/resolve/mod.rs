@@ -34,6 +34,7 @@ pub struct Resolution<'data> {
     has_lost_copies: bool,
     imitates_defects: bool,
     replaced_before: HashMap<FunctionId, FileId>,
+    variable_replaced_by: HashMap<SymbolId, FileId>,
 }
 
 /// A name, or one local symbol, and what it means.
@@ -158,6 +159,14 @@ impl<'data> Resolution<'data> {
             Role::ModuleConstants(_) => is_lost && (self.imitates_defects || in_lost_variable()),
             _ => false,
         }
+    }
+
+    /// Whether a relocation of `target` was forgotten when a later object's definition replaced the variable that it names: the
+    /// reference linker does so in constants, and leaves null pointers there.
+    pub fn forgets(&self, inputs: &Inputs<'data>, target: InputSectionId, symbol: InputSymbolId) -> bool {
+        let is_constant = || matches!(inputs.sections()[target].role, Role::ModuleConstants(_));
+        let replaced_by = || self.meaning[symbol].and_then(|id| self.variable_replaced_by.get(&id));
+        self.imitates_defects && is_constant() && replaced_by().is_some_and(|&by| target < inputs.files()[by].sections.first())
     }
 
     /// Whether any definition was lost.

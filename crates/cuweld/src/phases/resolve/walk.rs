@@ -3,8 +3,8 @@
 use super::clash::{self, Clash};
 use super::{Fate, Function, Mention, Part, Resolution, Symbol};
 use crate::diagnostics::{Failure, Message, Report};
-use crate::options::Options;
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId, SymbolId};
+use crate::options::Options;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
 use cubin::symbol::{Binding, SymbolKind};
 use foldhash::fast::FixedState;
@@ -31,6 +31,7 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
             has_lost_copies: false,
             imitates_defects: options.imitate_defects,
             replaced_before: HashMap::new(),
+            variable_replaced_by: HashMap::new(),
         },
     };
     for (file, object) in inputs.files().enumerate() {
@@ -184,9 +185,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             std::cmp::Ordering::Less => true,
             std::cmp::Ordering::Greater => false,
             // Compared with the first definition, not with the one that counts now.
-            std::cmp::Ordering::Equal => {
-                self.inputs.files()[later.file].virtual_sm > self.result.functions[function].virtual_sm
-            }
+            std::cmp::Ordering::Equal => self.inputs.files()[later.file].virtual_sm > self.result.functions[function].virtual_sm,
         }
     }
 
@@ -234,6 +233,14 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
+    /// Whether a definition is in global memory.
+    fn is_global_memory(&self, mention: Mention) -> bool {
+        match self.row(mention).place {
+            Place::Section(section) => matches!(self.inputs.sections()[section].role, Role::GlobalZero | Role::GlobalData),
+            _ => false,
+        }
+    }
+
     /// Whether what is defined in a section gets into the link at all: not what belongs to a lost function's code.
     fn has_home(&self, section: InputSectionId) -> bool {
         let row = &self.inputs.sections()[section];
@@ -274,11 +281,18 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         let fate = match symbol.definition {
             // It stays tentative, and this definition's room stays unused.
             None if symbol.common_align.is_some() && !self.is_initialised(mention) => {
-                if row.binding == Binding::WEAK { Fate::Lost } else { Fate::Replaced }
+                if row.binding == Binding::WEAK {
+                    Fate::Lost
+                } else {
+                    Fate::Replaced
+                }
             }
             None => Fate::Taken,
             Some(earlier) if symbol.binding == Binding::WEAK && row.binding == Binding::GLOBAL => {
                 self.result.fate[earlier.symbol] = Fate::Replaced;
+                if self.is_global_memory(earlier) {
+                    self.result.variable_replaced_by.insert(id, mention.file);
+                }
                 Fate::Taken
             }
             Some(_) => Fate::Lost,

@@ -1,0 +1,1 @@
+#include "../../../examples/two_units/scale.cu"
