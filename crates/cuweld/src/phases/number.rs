@@ -31,6 +31,31 @@ pub struct Numbering {
     locals: u32,
     symbol_number: IdVec<SymbolId, u32>,
     section_symbol: IdVec<SectionId, u32>,
+    extent: Extent,
+}
+
+/// Whether there are so many sections that their numbers need more than the 16 bits that symbols have for them.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Extent {
+    /// There are not.
+    Usual,
+    /// Only all sections together, of both views, are so many.
+    ManyInFile,
+    /// The sections that are linked are so many.
+    ManyLinked,
+}
+
+impl Extent {
+    fn of(plan: &Plan<'_>, present: &[SectionId], two_views: bool) -> Self {
+        let is_many = |count: usize| count + 1 >= SHN_LORESERVE as usize;
+        let machine_only = present.iter().filter(|&&id| class(&plan.sections()[id]) == Class::MachineOnly).count();
+        let twins = if two_views { twins(plan, present).len() } else { 0 };
+        match (is_many(present.len() - machine_only), is_many(present.len() + twins)) {
+            (true, _) => Extent::ManyLinked,
+            (false, true) => Extent::ManyInFile,
+            (false, false) => Extent::Usual,
+        }
+    }
 }
 
 /// A section of the file: a section of the plan, as one of the views has it.
@@ -83,8 +108,8 @@ impl Numbering {
     }
 
     /// Whether section numbers need more than the 16 bits that symbols have for them.
-    pub fn is_extended(&self) -> bool {
-        self.sections.len() + 1 >= SHN_LORESERVE as usize
+    pub fn extent(&self) -> Extent {
+        self.extent
     }
 
     /// Whether the machine's view has symbols that the other has not.
@@ -123,12 +148,19 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     let plan = facts.plan;
     let mut present: Vec<SectionId> = plan.sections().ids().filter(|&id| facts.is_present(id)).collect();
     present.sort_by_key(|&id| class(&plan.sections()[id]));
-    let twins = match facts.options.target.views {
-        Views::One => None,
-        Views::Two => Some(twins(plan, &present)),
-    };
-    if present.len() + twins.as_ref().map_or(0, Vec::len) + 1 < SHN_LORESERVE as usize {
-        present.retain(|&id| plan.sections()[id].content != Content::SymbolSectionNumbers);
+    let two_views = facts.options.target.views == Views::Two;
+    let extent = Extent::of(plan, &present, two_views);
+    let is_overflow = |id: &SectionId| plan.sections()[*id].content == Content::SymbolSectionNumbers;
+    let overflow = present.iter().copied().find(is_overflow);
+    if extent != Extent::ManyLinked {
+        present.retain(|id| !is_overflow(id));
+    }
+    let mut twins = two_views.then(|| twins(plan, &present));
+    if let (Extent::ManyInFile, Some(id), Some(twins)) = (extent, overflow, &mut twins) {
+        // The linked view did without them, so they stand with what the machine's view alone has, and with the last table.
+        let place = present.iter().position(|&id| class(&plan.sections()[id]) == Class::MachineOnly);
+        present.insert(place.unwrap_or(present.len()), id);
+        twins.insert(twins.len().saturating_sub(1), id);
     }
     let in_view = |view: View| move |&section: &SectionId| FileSection { section, view };
     let mut sections: Vec<FileSection> = present.iter().map(in_view(View::Machine)).collect();
@@ -159,7 +191,7 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
             Local::Symbol(id) => symbol_number[id] = number,
         }
     }
-    Numbering { sections, machine_number, mercury_number, entries, linked_entries, locals, symbol_number, section_symbol }
+    Numbering { sections, machine_number, mercury_number, entries, linked_entries, locals, symbol_number, section_symbol, extent }
 }
 
 /// The sections that the Mercury view has its own of, in file order: code first, the symbol table last.
@@ -173,6 +205,7 @@ fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
         | Content::Relocations { .. }
         | Content::ResolvedRelocations
         | Content::Pieces
+        | Content::SymbolSectionNumbers
         | Content::ReservedShared => true,
         // What means the same to both views, what only one of them has, and what is in front or behind.
         Content::Text(_)
@@ -183,7 +216,6 @@ fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
         | Content::ModuleShared
         | Content::SectionNames
         | Content::SymbolNames
-        | Content::SymbolSectionNumbers
         | Content::ToolNotes
         | Content::CudaNote
         | Content::Compatibility

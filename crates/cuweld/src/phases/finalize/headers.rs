@@ -4,7 +4,7 @@ use super::names::Names;
 use super::segments::{self, TABLE_ALIGN};
 use super::{Body, Facts};
 use crate::phases::merge::Content;
-use crate::phases::number::{Class, FileSection, class};
+use crate::phases::number::{Class, Extent, FileSection, class};
 use crate::views::{View, mercury_kind};
 use cubin::elf::{
     ABI_VERSION_CUDA_13, CLASS_64, DATA_LSB, EM_CUDA, ET_EXEC, ET_REL, Header, OS_ABI_CUDA_13, ProgramHeader, SHF_CUDA_MERCURY,
@@ -95,7 +95,7 @@ impl Facts<'_, '_> {
     fn room_before(&self, part: FileSection, names: &Names) -> u64 {
         match self.plan.sections()[part.section].content {
             _ if part.view == View::Mercury || !self.numbering.has_two_views() => 0,
-            Content::SymbolNames => SECTION_NAMES_ROOM,
+            Content::SymbolNames if self.numbering.extent() != Extent::ManyInFile => SECTION_NAMES_ROOM,
             Content::Symbols => names.room,
             _ => 0,
         }

@@ -9,7 +9,7 @@ use super::Facts;
 use super::strings::StringTableBuilder;
 use crate::id::{IdVec, PrototypeId, SectionId, SymbolId};
 use crate::phases::merge::{Content, Local, Name};
-use crate::phases::number::{FileSection, is_named};
+use crate::phases::number::{Extent, FileSection, is_named};
 use crate::views::{self, View};
 use std::collections::HashMap;
 
@@ -92,19 +92,24 @@ fn name_sections(facts: &Facts<'_, '_>) -> SectionNames {
     let mut table = StringTableBuilder::with_capacity(sections.len(), bytes + 1);
     let mut machine = IdVec::filled(0, sections.len());
     let mut mercury = IdVec::filled(0, if two_views { sections.len() } else { 0 });
-    let mut linked_size = 0;
-    for (id, section) in sections.enumerate().filter(|(_, section)| section.content != Content::Gone) {
-        machine[id] = match section.content {
-            Content::MachineParameters => table.append(&section.name.parts()),
-            _ => {
-                let offset = table.add(&section.name.parts());
-                linked_size = table.len();
-                offset
-            }
-        };
-        if let Some(name) = machine_name(section.name).filter(|_| two_views) {
+    for (id, section) in sections.enumerate() {
+        if !matches!(section.content, Content::Gone | Content::MachineParameters) {
+            machine[id] = table.add(&section.name.parts());
+        }
+    }
+    let linked_size = table.len();
+    for (id, section) in sections.enumerate().filter(|(_, section)| two_views && section.content != Content::Gone) {
+        if let Some(name) = machine_name(section.name) {
             table.overwrite(machine[id], section.name.len(), &name);
         }
+    }
+    let is_machine_only = |content: Content| match content {
+        Content::MachineParameters => true,
+        Content::SymbolSectionNumbers => facts.numbering.extent() == Extent::ManyInFile,
+        _ => false,
+    };
+    for (id, section) in sections.enumerate().filter(|(_, section)| two_views && is_machine_only(section.content)) {
+        machine[id] = table.append(&section.name.parts());
     }
     for part in facts.numbering.sections().iter().filter(|part| part.view == View::Mercury) {
         let section = &sections[part.section];

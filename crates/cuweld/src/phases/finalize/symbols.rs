@@ -5,6 +5,7 @@ use super::names::Names;
 use crate::id::{SectionId, SymbolId};
 use crate::phases::load::Place;
 use crate::phases::merge::Local;
+use crate::phases::number::Extent;
 use crate::phases::resolve::{Symbol, is_internal, is_shared_variable};
 use crate::views::View;
 use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SymbolRecord};
@@ -37,7 +38,13 @@ struct Position {
 pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View) -> SymbolTable {
     let entries = facts.numbering.entries(view);
     let mut table = vec![0; (entries.len() + 1) * SymbolRecord::SIZE];
-    let mut section_numbers = facts.numbering.is_extended().then(|| vec![0; (entries.len() + 1) * 4]);
+    let numbers = match facts.numbering.extent() {
+        Extent::Usual => None,
+        // Made for the machine's table, and copied for the other.
+        Extent::ManyInFile => Some(facts.numbering.entries(View::Machine).len() + 1),
+        Extent::ManyLinked => Some(entries.len() + 1),
+    };
+    let mut section_numbers = numbers.map(|count| vec![0; count * 4]);
     SymbolRecord { value: facts.plan.null_symbol_value(), ..SymbolRecord::default() }.write(&mut table);
     for (index, &entry) in entries.iter().enumerate() {
         let (mut record, section) = match entry {
