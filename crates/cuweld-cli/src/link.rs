@@ -1,11 +1,12 @@
 //! A link from the command line: files in, a file out.
 
 use crate::compilers::{ToolkitCompilers, compile_options};
+use crate::finalizer;
 use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
 use crate::output;
-use cubin::target::Target;
+use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
 use cuweld::inputs::lower::{Compilers, Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, unpack};
@@ -26,7 +27,16 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
         report.add(usage_diagnostic(warning));
     }
     let mut trace = Trace::default();
-    let result = link(arguments, messages, &mut report, &mut trace);
+    let result = match finalizer::asked_for(arguments) {
+        Some(program) => match finalizer::hand_over(program, std::env::args_os().skip(1)) {
+            Ok(status) => return status,
+            Err(error) => {
+                let file = program.to_string_lossy().into_owned();
+                report.fatal(Message::CannotRun { file, cause: error.to_string() })
+            }
+        },
+        None => link(arguments, messages, &mut report, &mut trace),
+    };
     messages.show(&messages.renderer(arguments), report.entries());
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -67,6 +77,9 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
                 options.kernels = KernelRoots::Matching(names);
             }
             let linked = cuweld::link(&inputs, &options, report, trace)?;
+            if explains && target.views == Views::Two {
+                report.say(Message::CodeAsCompiled {});
+            }
             let left_out = units_left_out(&objects, &linked.left_out);
             (linked.image, unpacked.registered(|unit| left_out.contains(&unit)).collect())
         }

@@ -85,6 +85,8 @@ messages! {
          the target need neither.";
     2004 Fatal CompilerUnusable { problem: String } "{problem}"
         "A compiler of the CUDA toolkit is there, but could not be run or loaded.";
+    2009 Fatal CannotRun { file: String, cause: String } "Could not run '{file}'"
+        "The program that the link was to be handed over to could not be started. The cause is the operating system's.";
     3001 Fatal BadObject { file: String, problem: String } "Input file '{file}' is damaged: {problem}"
         "The file claims to be a device object, but its contents contradict each other: a size that reaches past the \
          end, an index that names nothing. It was cut short or overwritten; build it again.";
@@ -193,6 +195,10 @@ messages! {
         "An input adds nothing to the link.";
     3405 Info Compiled { file: String, milliseconds: u128 } "'{file}' was compiled in {milliseconds} ms"
         "An input held no code for the target, but PTX or intermediate code.";
+    3409 Info CodeAsCompiled {} "kernels keep the machine code that the compiler made for them"
+        "For sm_100 and later, the reference linker generates the machine code of all functions anew, and so schedules some \
+         instructions better, and adds barriers for debuggers with -g. This linker generates no code: what the compiler made is \
+         in the objects. It means the same.";
     9001 Fatal Internal { text: String } "Internal error: {text}"
         "The linker contradicted itself. Please report it with the files that `--save-dir` writes.";
 }
