@@ -98,8 +98,10 @@ fn judge(stage: Stage, recorded: Level, outcome: Result<(), String>) -> Result<(
     match outcome {
         Err(difference) if recorded >= needed => Err(difference.into()),
         Err(_) => Ok(()), // not reached yet, and no one said that it was
-        Ok(()) if recorded >= needed || stage == Stage::Differential && recorded < Level::Golden => Ok(()),
-        Ok(()) => Err("passes, but tests/ratchet.toml does not say so yet: run `cargo xtask bless`".into()),
+        Ok(()) if recorded < needed && std::env::var_os("REQUIRE_ALL").is_some() => {
+            Err("passes, but tests/ratchet.toml does not say so yet: run `cargo xtask bless`".into())
+        }
+        Ok(()) => Ok(()),
     }
 }
 

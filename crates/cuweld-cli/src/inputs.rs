@@ -9,7 +9,7 @@ use fatbin::{Archive, Kind, identify};
 use memmap2::Mmap;
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The name of the device runtime library, which is linked only if it is needed.
@@ -194,10 +194,13 @@ const WORTH_MAPPING: u64 = 64 << 10;
 
 #[allow(unsafe_code, reason = "the one memory map of the program")]
 fn read_file(path: &Path) -> io::Result<Bytes> {
-    let file = std::fs::File::open(path)?;
+    let mut file = std::fs::File::open(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() < WORTH_MAPPING {
-        return std::fs::read(path).map(Bytes::Read);
+        // One byte more than the file has, so that its end is found without asking for room again.
+        let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
+        file.read_to_end(&mut bytes)?;
+        return Ok(Bytes::Read(bytes));
     }
     // SAFETY: the map is read-only. A file that someone else changes meanwhile can change the result or end the
     // program, as with every linker that maps its inputs; it can not make safe code misbehave otherwise, because no

@@ -70,12 +70,9 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
             ids.reverse();
             (image, ids)
         }
-        Lowered::Objects { objects, after_whole_program } => {
+        Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
-            let mut options = options(arguments, messages, target, &unpacked);
-            if after_whole_program && let KernelRoots::LaunchedByHost(names) = options.kernels {
-                options.kernels = KernelRoots::Matching(names);
-            }
+            let options = options(arguments, messages, target, &unpacked);
             let linked = cuweld::link(&inputs, &options, report, trace)?;
             if explains && target.views == Views::Two {
                 report.say(Message::CodeAsCompiled {});

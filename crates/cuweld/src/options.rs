@@ -34,8 +34,11 @@ pub struct Options {
     pub verbose: bool,
     /// Print the call graph.
     pub dump_call_graph: Option<NameStyle>,
-    /// Make the same mistakes as the reference linker where those change the program, for comparing files: drop relocations of
-    /// constants that name a weak function or variable whose copy in the same object was lost. Never the default.
+    /// Make the same mistakes as the reference linker where those change the program, for comparing files; never the default.
+    ///
+    /// It drops relocations of constants that name a weak function or variable whose copy in the same object was lost; it
+    /// lets equal constants overlap with others when it knows which kernels are used; and in a relocatable output it applies
+    /// relocations whose values only the final link can know.
     pub imitate_defects: bool,
     /// The note that says which tool made the file.
     pub note: ToolNoteText,
@@ -151,6 +154,17 @@ impl Options {
     /// The bytes that the driver reserves at the start of every kernel's shared memory.
     pub(crate) fn reserved_shared(&self) -> u64 {
         if self.omit_reserved_shared { 0 } else { self.target.reserved_shared }
+    }
+
+    /// Whether it is known which kernels are used, so that others are removed.
+    pub(crate) fn knows_used_kernels(&self) -> bool {
+        self.removes_dead_code() && matches!(self.kernels, KernelRoots::Matching(_))
+    }
+
+    /// Whether every relocation is left for a later link, which alone can know the addresses. The reference linker settles some
+    /// too early.
+    pub(crate) fn keeps_relocations(&self) -> bool {
+        !self.executable() && !self.imitate_defects
     }
 
     /// Whether the output is meant for the driver.

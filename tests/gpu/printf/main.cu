@@ -17,10 +17,10 @@ int main() {
     int terminal = dup(1);
     dup2(fileno(caught), 1);
     run<<<1, 1>>>(results);
-    cudaError_t error = cudaDeviceSynchronize();
+    cudaError_t outcome = cudaDeviceSynchronize();
     std::fflush(stdout);
     dup2(terminal, 1);
-    CHECK(error);
+    CHECK(outcome);
     char text[256] = {};
     std::rewind(caught);
     size_t length = std::fread(text, 1, sizeof text - 1, caught);

@@ -92,14 +92,8 @@ pub enum CompilerError {
 /// What a link is made of once everything is compiled.
 #[derive(Debug)]
 pub enum Lowered<'data> {
-    /// Objects.
-    Objects {
-        /// The objects, in link order.
-        objects: Vec<Object<'data>>,
-        /// Whether the whole program was optimized, and only then found to need more. What host code launches was then told
-        /// to the optimizer as names, and counts as such in the link, too.
-        after_whole_program: bool,
-    },
+    /// Objects, in link order.
+    Objects(Vec<Object<'data>>),
     /// The result itself: link-time optimization saw the whole program, or only PTX was asked for.
     Finished(Vec<u8>),
 }
@@ -147,13 +141,11 @@ pub fn lower<'data>(
         }
     }
     let mut objects = assemble_units(unpacked, options, compilers, report)?;
-    let mut after_whole_program = false;
     if let Some(last) = unpacked.units.iter().rposition(|unit| is_lto(&unit.code)) {
         let is_partial = others().next().is_some();
         match optimize::optimize(unpacked, is_partial, options, compilers, report)? {
             optimize::Outcome::Finished(image) => return Ok(Lowered::Finished(image)),
-            optimize::Outcome::Object { bytes, after_whole_program: is_after } => {
-                after_whole_program = is_after;
+            optimize::Outcome::Object(bytes) => {
                 let object = Object { name: "lto.cubin".into(), bytes: bytes.into(), demand: Demand::Always, unit: None };
                 // In the place of the last unit that it was made of.
                 let place = objects.iter().position(|other| other.unit > Some(last)).unwrap_or(objects.len());
@@ -161,7 +153,7 @@ pub fn lower<'data>(
             }
         }
     }
-    Ok(Lowered::Objects { objects, after_whole_program })
+    Ok(Lowered::Objects(objects))
 }
 
 /// The units that are objects or become one by themselves.

@@ -48,7 +48,11 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
     let mut live = IdVec::filled(!options.removes_dead_code(), functions.len());
     let mut never_called = Vec::new();
     if options.removes_dead_code() {
-        let roots = functions.ids().filter(|&id| is_kernel(id) && may_be_launched(resolution.name(id), &options.kernels));
+        // What is launched from the device is in a record of addresses that are taken, and host code does not tell of it.
+        let by_device = |id: FunctionId| matches!(options.kernels, KernelRoots::LaunchedByHost(_)) && graph.taken(id).is_some();
+        let roots = functions
+            .ids()
+            .filter(|&id| is_kernel(id) && (may_be_launched(resolution.name(id), &options.kernels) || by_device(id)));
         for function in reachable(graph, roots) {
             live[function] = true;
         }

@@ -47,10 +47,9 @@ pub enum Extent {
 
 impl Extent {
     fn of(plan: &Plan<'_>, present: &[SectionId], two_views: bool) -> Self {
-        let is_many = |count: usize| count + 1 >= SHN_LORESERVE as usize;
-        let machine_only = present.iter().filter(|&&id| class(&plan.sections()[id]) == Class::MachineOnly).count();
         let twins = if two_views { twins(plan, present).len() } else { 0 };
-        match (is_many(present.len() - machine_only), is_many(present.len() + twins)) {
+        let is_many_in_file = two_views && present.len() + twins + 1 >= SHN_LORESERVE as usize;
+        match (plan.has_large_numbers(), is_many_in_file) {
             (true, _) => Extent::ManyLinked,
             (false, true) => Extent::ManyInFile,
             (false, false) => Extent::Usual,
@@ -279,7 +278,10 @@ impl Facts<'_, '_> {
             }
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
-            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_present(id),
+            Content::KernelShared(_) | Content::ModuleShared => match self.options.executable() {
+                true => self.layout.shared().is_present(id),
+                false => self.layout.size(id) > 0,
+            },
             Content::ModuleInfo => self.info.module_size() > 0,
             Content::FunctionInfo(function) => self.info.function_size(function, View::linked(self.options.target.views)) > 0,
             Content::Relocations { explicit_addends } => {

@@ -124,7 +124,7 @@ impl Facts<'_, '_> {
                     _ = write!(line, " [{}]", self.attributes.of(function).registers);
                 }
                 line.push_str(" ->");
-                for callee in self.graph.callees(function).filter(|&callee| self.live.contains(callee)) {
+                for callee in self.graph.callees(function) {
                     _ = write!(line, " {}", callee.index() + 1);
                 }
             }

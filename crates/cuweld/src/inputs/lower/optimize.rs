@@ -12,12 +12,7 @@ pub(super) enum Outcome {
     /// The result of the link.
     Finished(Vec<u8>),
     /// An object to be linked with others.
-    Object {
-        /// The object.
-        bytes: Vec<u8>,
-        /// Whether it was tried to make the whole program first.
-        after_whole_program: bool,
-    },
+    Object(Vec<u8>),
 }
 
 /// Optimizes. `is_partial` says that there is code which the optimizer does not see.
@@ -55,22 +50,19 @@ pub(super) fn optimize(
     };
     if whole {
         let text = compile(true, report)?;
-        if optimization.emit_ptx {
-            return Ok(Outcome::Finished(text));
-        }
         // What the program lacks, the device runtime library may have.
         let has_runtime = unpacked.units.iter().any(|unit| unit.demand == Demand::Runtime);
         if !(has_runtime && lacks_a_function(&text)) {
-            return assemble(&text, false, report).map(Outcome::Finished);
+            return match optimization.emit_ptx {
+                true => Ok(Outcome::Finished(text)),
+                false => assemble(&text, false, report).map(Outcome::Finished),
+            };
         }
     }
     let text = compile(false, report)?;
     match optimization.emit_ptx {
         true => Ok(Outcome::Finished(text)),
-        false => {
-            let bytes = assemble(&text, true, report)?;
-            Ok(Outcome::Object { bytes, after_whole_program: whole })
-        }
+        false => assemble(&text, true, report).map(Outcome::Object),
     }
 }
 

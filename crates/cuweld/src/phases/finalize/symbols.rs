@@ -4,7 +4,7 @@ use super::Facts;
 use super::names::Names;
 use crate::id::{SectionId, SymbolId};
 use crate::phases::load::Place;
-use crate::phases::merge::Local;
+use crate::phases::merge::{Content, Local};
 use crate::phases::number::Extent;
 use crate::phases::resolve::{Symbol, is_internal, is_shared_variable};
 use crate::views::View;
@@ -35,6 +35,10 @@ struct Position {
 }
 
 /// Writes the table of a view.
+///
+/// With large section numbers, the second table has an entry for every symbol: the number of its section where the first table has
+/// no room for it; where it has, the reference linker writes the number that the section had when it was created, which means
+/// nothing to a reader.
 pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View) -> SymbolTable {
     let entries = facts.numbering.entries(view);
     let mut table = vec![0; (entries.len() + 1) * SymbolRecord::SIZE];
@@ -50,15 +54,23 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View) -> SymbolTable {
         let (mut record, section) = match entry {
             Local::Section(id) => {
                 let name = names.section_symbol(id, view);
-                (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, facts.numbering.section(id, view))
+                (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
             }
             Local::Symbol(id) => facts.symbol(id, names.symbols[id], view),
         };
-        if record.section == 0 {
-            let fits = section < u32::from(SHN_LORESERVE);
-            record.section = if fits { section as u16 } else { SHN_XINDEX };
-            if let (false, Some(numbers)) = (fits, &mut section_numbers) {
-                numbers[(index + 1) * 4..(index + 2) * 4].copy_from_slice(&section.to_le_bytes());
+        if let Some(section) = section {
+            let number = facts.numbering.section(section, view);
+            let fits = number < u32::from(SHN_LORESERVE);
+            record.section = if fits { number as u16 } else { SHN_XINDEX };
+            if let Some(numbers) = &mut section_numbers {
+                let is_linked = facts.numbering.extent() == Extent::ManyLinked
+                    && facts.plan.sections()[section].content != Content::MachineParameters;
+                let shown = match fits {
+                    true if is_linked => facts.plan.creation_number(section),
+                    true => 0,
+                    false => number,
+                };
+                numbers[(index + 1) * 4..(index + 2) * 4].copy_from_slice(&shown.to_le_bytes());
             }
         }
         record.write(&mut table[(index + 1) * SymbolRecord::SIZE..]);
@@ -67,8 +79,8 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View) -> SymbolTable {
 }
 
 impl Facts<'_, '_> {
-    /// A symbol's entry without its section, and that section's number.
-    fn symbol(&self, id: SymbolId, name: u32, view: View) -> (SymbolRecord, u32) {
+    /// A symbol's entry without its section, and that section.
+    fn symbol(&self, id: SymbolId, name: u32, view: View) -> (SymbolRecord, Option<SectionId>) {
         let symbol = &self.resolution.symbols()[id];
         let executable = self.options.executable();
         let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
@@ -102,7 +114,7 @@ impl Facts<'_, '_> {
             value: position.value,
             size,
         };
-        (record, position.section.map_or(0, |section| self.numbering.section(section, view)))
+        (record, position.section)
     }
 
     /// Whether variables of an executable keep the type that says that their memory space is known.
@@ -134,11 +146,9 @@ impl Facts<'_, '_> {
             let base = if view == View::Machine { RESERVED_FOR_TOOLS } else { 0 };
             return Position { section: place.map(|place| place.section), value: base + offset, common: false };
         }
-        Position {
-            section: place.map(|place| place.section),
-            value: place.map_or(0, |place| place.offset) + row.value,
-            common: false,
-        }
+        // The value of a shared variable is its alignment until shared memory is laid out.
+        let base = if is_shared_variable(symbol) { 0 } else { place.map_or(0, |place| place.offset) };
+        Position { section: place.map(|place| place.section), value: base + row.value, common: false }
     }
 
     /// Where a debugger is shown a shared variable.
@@ -151,6 +161,9 @@ impl Facts<'_, '_> {
             None => self.plan.module_shared(),
         };
         let reserved = if view == View::Machine { self.options.reserved_shared() } else { 0 };
-        Position { section, value: offset + reserved, common: false }
+        // The reserved part comes before the pool; without a pool, arrays of unknown size are counted from where it ends.
+        let counts_from_pool = address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool();
+        let base = if counts_from_pool { 0 } else { reserved };
+        Position { section, value: offset + base, common: false }
     }
 }

@@ -38,6 +38,9 @@ pub struct SharedLayout {
     dynamic: HashMap<FunctionId, u64>,
     /// The largest start of an array of unknown size, if any kernel uses one.
     largest_dynamic: Option<u64>,
+    /// The one start that a debugger is told, if there is a debugger.
+    shown_dynamic: Option<u64>,
+    has_pool: bool,
     sections: HashMap<SectionId, Extent>,
     used: HashMap<FunctionId, u64>,
 }
@@ -78,6 +81,16 @@ impl SharedLayout {
     /// The largest start of an array of unknown size; none if no kernel reaches one.
     pub fn largest_dynamic(&self) -> Option<u64> {
         self.largest_dynamic
+    }
+
+    /// The one start of arrays of unknown size, for a program that is debugged.
+    pub fn shown_dynamic(&self) -> Option<u64> {
+        self.shown_dynamic
+    }
+
+    /// Whether any variable has several users.
+    pub fn has_pool(&self) -> bool {
+        self.has_pool
     }
 
     /// The bytes that a kernel's variables take.
@@ -191,6 +204,19 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     layout.dynamic = agree_on_dynamic_starts(&users, &mut end);
     layout.largest_dynamic = layout.dynamic.values().max().copied();
     let with_dynamic: HashSet<FunctionId> = users.dynamic.values().flatten().copied().collect();
+    let is_debugged = facts.options.debug && facts.options.shows_shared_variables();
+    if is_debugged && has_dynamic {
+        // A debugger is told one address for all, so all code uses that one.
+        let start = layout.largest_dynamic.unwrap_or(0);
+        layout.largest_dynamic = Some(start);
+        layout.dynamic.values_mut().for_each(|own| *own = start);
+        for kernel in &with_dynamic {
+            let end = end.entry(*kernel).or_default();
+            *end = (*end).max(start);
+        }
+    }
+    layout.shown_dynamic = layout.largest_dynamic.filter(|_| is_debugged);
+    layout.has_pool = !groups.is_empty();
 
     // The sections.
     let reserved = facts.options.reserved_shared();
@@ -213,7 +239,8 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     }
     if let Some(section) = module_section {
         let dynamic_align = if has_dynamic { DYNAMIC_ALIGN } else { 1 };
-        let extent = if !groups.is_empty() && facts.options.shows_shared_variables() {
+        let is_shown = !groups.is_empty() && facts.options.shows_shared_variables();
+        let extent = if is_shown || (is_debugged && has_dynamic) {
             Extent { size: pool_end + reserved, align: pool_align.max(dynamic_align), present: true, listed: true }
         } else {
             let align = if !has_dynamic {

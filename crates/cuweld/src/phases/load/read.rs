@@ -42,10 +42,10 @@ impl Damage {
 pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Message>> {
     let damaged = |Damage(problem): Damage| Box::new(Message::BadObject { file: input.name.into(), problem });
     let file = File::parse(input.bytes).map_err(|error| damaged(error.into()))?;
-    check_fitness(&file, input.name, options).map_err(Box::new)?;
     if file.header().kind == cubin::elf::ET_EXEC {
         return Ok(None);
     }
+    check_fitness(&file, input.name, options).map_err(Box::new)?;
     let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| {
         damaged(match file.section(index) {
             Some(section) => Damage::of(section, "there is no machine code or data for it".into()),

@@ -103,11 +103,12 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
             None => abandon(walk, section),
         }
     }
-    let is_empty = |section: SectionId| walk.plan.sections[section].size == 0;
-    let empty: Vec<FunctionId> =
-        walk.constants.iter().filter(|(_, slot)| is_empty(slot.section)).map(|(&function, _)| function).collect();
-    for function in empty {
-        discard(walk, function);
+    // What is still empty disappears, with its name.
+    for &kernel in walk.facts.live.kernels() {
+        if let Some(section) = walk.plan.functions[kernel].constants.filter(|&section| walk.plan.sections[section].size == 0) {
+            walk.plan.sections[section].content = Content::Gone;
+            walk.plan.functions[kernel].constants = None;
+        }
     }
 }
 
@@ -136,11 +137,6 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
         let row = &walk.plan.sections[section];
         (row.kind, row.flags, row.align, row.size)
     };
-    let size_of = |kernel: FunctionId| walk.plan.functions[kernel].constants.map_or(0, |bank| walk.plan.sections[bank].size);
-    if size == 0 && kernels.iter().all(|&kernel| size_of(kernel) == 0) {
-        abandon(walk, section);
-        return;
-    }
     let mut banks = Vec::with_capacity(kernels.len());
     for &kernel in kernels {
         let known = walk.plan.functions[kernel].constants;

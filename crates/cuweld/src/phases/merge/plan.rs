@@ -1,6 +1,7 @@
 //! The plan: which sections and symbols the output has, in which order, and from which pieces of the inputs.
 
-use crate::id::{FunctionId, IdVec, InputSectionId, SectionId, SymbolId};
+use crate::id::{FunctionId, Id, IdVec, InputSectionId, SectionId, SymbolId};
+use cubin::elf::SHN_LORESERVE;
 use cubin::section::SectionType;
 use std::collections::HashMap;
 use std::fmt;
@@ -17,6 +18,8 @@ pub struct Plan<'data> {
     pub(super) global_zero: Option<SectionId>,
     pub(super) reserved: HashMap<SymbolId, u64>,
     pub(super) null_symbol_value: u64,
+    pub(super) first_of_inputs: SectionId,
+    pub(super) skips_creation_number: bool,
 }
 
 impl<'data> Plan<'data> {
@@ -58,6 +61,21 @@ impl<'data> Plan<'data> {
     /// The offset of a shared variable of the system in its section.
     pub fn reserved(&self, symbol: SymbolId) -> Option<u64> {
         self.reserved.get(&symbol).copied()
+    }
+
+    /// The number that the reference linker gives a section when it creates it, which its table of large section numbers shows.
+    ///
+    /// Counted from 1; in an executable one number is skipped behind the sections that every file starts with.
+    pub fn creation_number(&self, section: SectionId) -> u32 {
+        let number = section.index() as u32 + 1;
+        if self.skips_creation_number && section >= self.first_of_inputs { number + 1 } else { number }
+    }
+
+    /// Whether section numbers outgrow the 16 bits that symbols have for them: counted as the sections are created, although some
+    /// of them may be left out of the file.
+    pub fn has_large_numbers(&self) -> bool {
+        let last = self.sections.enumerate().rfind(|(_, section)| section.content != Content::MachineParameters);
+        last.is_some_and(|(last, _)| self.creation_number(last) >= u32::from(SHN_LORESERVE))
     }
 
     /// The value of the symbol table's null entry. The reference linker leaves an offset there when constants of lost copies
@@ -225,6 +243,13 @@ impl Pieces {
         let mut groups: Vec<Piece> = self.iter().collect();
         groups.chunk_by_mut(|a, b| a.origin == b.origin).for_each(<[Piece]>::reverse);
         groups.into_iter()
+    }
+
+    /// Takes the last piece away.
+    pub fn pop(&mut self) {
+        if self.others.pop().is_none() {
+            self.first = None;
+        }
     }
 
     /// The pieces, in order.

@@ -2,7 +2,7 @@
 
 use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
-use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FileId, FunctionId, Id, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
@@ -16,7 +16,7 @@ use cubin::elf::{
     SHT_SYMTAB_SHNDX,
 };
 use cubin::section::SectionType;
-use cubin::symbol::Binding;
+use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
 use std::collections::HashMap;
 
@@ -78,6 +78,8 @@ pub(super) struct Walk<'facts, 'data> {
     /// Sections that inputs share by name.
     by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
     shared: Vec<SharedVariable>,
+    /// Sections of constants that the reference linker compares with later ones.
+    comparable_constants: Vec<InputSectionId>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
     pub(super) constants: HashMap<FunctionId, constants::Slot>,
 }
@@ -96,9 +98,12 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 global_zero: None,
                 reserved: HashMap::new(),
                 null_symbol_value: 0,
+                first_of_inputs: SectionId::from_index(0),
+                skips_creation_number: facts.options.executable(),
             },
             by_name: HashMap::default(),
             shared: Vec::new(),
+            comparable_constants: Vec::new(),
             constants: HashMap::new(),
         };
         walk.create(Name::plain(".shstrtab"), Content::SectionNames, SectionType(SHT_STRTAB), 0, 1);
@@ -113,6 +118,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         if has_compat {
             walk.create(Name::plain(".nv.compat"), Content::Compatibility, SectionType::COMPAT, 0, 4);
         }
+        walk.plan.first_of_inputs = walk.plan.sections.next_id();
         walk
     }
 
@@ -296,6 +302,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     fn shared_variable(&mut self, symbol: SymbolId, mention: InputSymbolId, section: InputSectionId) {
         let row = &self.facts.inputs.symbols()[mention];
         let kernel = self.facts.inputs.sections()[section].target.and_then(|code| self.function_of(code));
+        if let Some(kernel) = kernel.filter(|&kernel| !self.facts.live.contains(kernel)) {
+            self.shared_of_removed_kernel(kernel);
+        }
         self.shared.push(SharedVariable {
             symbol,
             size: row.size,
@@ -314,6 +323,16 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         self.plan.reserved.insert(id, offset);
     }
 
+    /// The shared memory of a kernel that is not launched leaves its name behind, if nothing else.
+    fn shared_of_removed_kernel(&mut self, kernel: FunctionId) {
+        if self.plan.functions[kernel].shared.is_none() {
+            let name = Name::of_function(".nv.shared.", self.facts.resolution.name(kernel));
+            let (content, flags) = (Content::KernelShared(kernel), SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK);
+            let shared = self.create(name, content, SectionType::SHARED, flags, 1);
+            self.plan.functions[kernel].shared = Some(shared);
+        }
+    }
+
     /// The function that a section of code belongs to, whatever became of this copy.
     pub(super) fn function_of(&self, code: InputSectionId) -> Option<FunctionId> {
         self.facts.resolution.function(self.facts.inputs.sections()[code].owner?)
@@ -323,19 +342,19 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     fn place(&mut self, id: InputSectionId) {
         let section = &self.facts.inputs.sections()[id];
         match section.role {
-            Role::ModuleConstants(_) | Role::GlobalData => self.append_by_name(id, Content::Pieces),
+            Role::ModuleConstants(_) => {
+                let size_before = self.by_name.get(section.name).map_or(0, |&output| self.plan.sections[output].size);
+                self.append_by_name(id, Content::Pieces);
+                if self.facts.options.knows_used_kernels() {
+                    self.after_constants(id, size_before);
+                }
+            }
+            Role::GlobalData => self.append_by_name(id, Content::Pieces),
             Role::GlobalZero => {
                 self.append_by_name(id, Content::GlobalZero);
                 self.plan.global_zero = self.plan.placement[id].map(|place| place.section);
             }
-            Role::Debug => {
-                // The text of a PTX file is named by its hash: the same name is the same text.
-                let is_source_text = section.name.starts_with(".nv_debug_ptx_txt");
-                let known = self.by_name.get(section.name).is_some_and(|&known| self.plan.sections[known].size > 0);
-                if !(is_source_text && known) {
-                    self.append_by_name(id, Content::Debug);
-                }
-            }
+            Role::Debug => self.append_by_name(id, Content::Debug),
             Role::ModuleShared => {
                 self.append_by_name(id, Content::ModuleShared);
                 self.plan.module_shared = self.plan.placement[id].map(|place| place.section);
@@ -353,12 +372,43 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             }
             Role::KernelShared => {
                 let kernel = section.target.and_then(|code| self.function_of(code));
-                let shared = kernel.and_then(|kernel| self.plan.functions[kernel].shared);
-                self.plan.placement[id] = shared.map(|section| Placement { section, offset: 0 });
+                let Some(shared) = kernel.and_then(|kernel| self.plan.functions[kernel].shared) else { return };
+                match self.facts.options.executable() {
+                    true => self.plan.placement[id] = Some(Placement { section: shared, offset: 0 }),
+                    false => self.append(shared, id),
+                }
             }
             Role::FunctionConstants(0) => self.parameters(id),
             Role::FunctionConstants(_) => constants::place(self, id),
             _ => {}
+        }
+    }
+
+    /// What the reference linker does with constants when it knows which kernels are used.
+    ///
+    /// It leaves out a section that equals an earlier one, but still counts on its room: constants overlap (imitated only where
+    /// files are compared). The offset of the last one that it did not leave out stays in the null symbol.
+    fn after_constants(&mut self, id: InputSectionId, size_before: u64) {
+        let sections = self.facts.inputs.sections();
+        let section = &sections[id];
+        let Some(place) = self.plan.placement[id] else { return };
+        let is_candidate = match section.size {
+            4 | 8 => section.align == section.size,
+            12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
+            _ => false,
+        };
+        if !is_candidate {
+            return;
+        }
+        let equals =
+            |&earlier: &InputSectionId| sections[earlier].data == section.data && sections[earlier].align == section.align;
+        if !self.comparable_constants.iter().any(equals) {
+            self.comparable_constants.push(id);
+            self.plan.null_symbol_value = place.offset;
+        } else if self.facts.options.imitate_defects {
+            let output = &mut self.plan.sections[place.section];
+            output.pieces.pop();
+            output.size = size_before;
         }
     }
 
@@ -452,7 +502,22 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             if later_without_addend && explicit_addends {
                 self.relocation_section(place.section, false);
             }
+            if !explicit_addends && self.facts.options.keeps_relocations() && self.gains_addends(file, id) {
+                self.relocation_section(place.section, true);
+            }
         }
+    }
+
+    /// Whether an entry refers to a section that is no longer at the start of its own, so that it needs room for an addend.
+    fn gains_addends(&self, file: FileId, relocations: InputSectionId) -> bool {
+        let symbols = self.facts.inputs.symbols();
+        self.facts.inputs.relocations(file, relocations).any(|entry| {
+            let symbol = entry.symbol.map(|symbol| &symbols[symbol]).filter(|symbol| symbol.kind == SymbolKind::SECTION);
+            match symbol.map(|symbol| symbol.place) {
+                Some(Place::Section(section)) => self.plan.placement[section].is_some_and(|place| place.offset > 0),
+                _ => false,
+            }
+        })
     }
 
     /// Whether any entry gets into the link; and whether one without an addend does, other than as the first. (The reference

@@ -281,13 +281,16 @@ impl Facts<'_, '_> {
         let is_debug = section.content == Content::Debug;
         let keep = |referent: Referent, addend: i64| Kept {
             offset: entry.offset,
-            kind: kinds::without_unified_tables(entry.kind),
+            kind: if self.options.executable() { kinds::without_unified_tables(entry.kind) } else { entry.kind },
             referent,
             addend,
             explicit_addend,
         };
         let patch = |value: u64| Patch { offset: entry.offset, kind: entry.kind, value, bank: None, add: false };
 
+        if self.options.keeps_relocations() {
+            return self.keep(mention, entry, explicit_addend);
+        }
         let row = &self.inputs.symbols()[mention];
         if row.kind == SymbolKind::SECTION {
             let Place::Section(target) = row.place else { return Decision::Drop };
@@ -311,7 +314,8 @@ impl Facts<'_, '_> {
             return Decision::Drop;
         }
         let kept = keep(Referent::Symbol(self.aliased(id)), entry.addend);
-        if is_shared_variable(symbol) {
+        let stays = !self.options.executable() && (symbol.definition.is_none() || symbol.binding == Binding::WEAK);
+        if is_shared_variable(symbol) && !stays {
             let address = self.shared_address(section, id);
             let value = address.wrapping_add_signed(entry.addend);
             let patch = Patch { add: !is_debug, ..patch(value) };
@@ -340,6 +344,24 @@ impl Facts<'_, '_> {
         Decision::Keep(kept)
     }
 
+    /// A relocatable output leaves everything to the link that it is made for: only places move.
+    fn keep(&self, mention: InputSymbolId, entry: InputRelocation, explicit_addend: bool) -> Decision {
+        let row = &self.inputs.symbols()[mention];
+        let (referent, addend) = match row.place {
+            Place::Section(target) if row.kind == SymbolKind::SECTION => {
+                let Some(place) = self.plan.placement(target) else { return Decision::Drop };
+                (Referent::Section(place.section), entry.addend.wrapping_add_unsigned(place.offset))
+            }
+            _ => match self.resolution.meaning(mention) {
+                Some(id) => (Referent::Symbol(self.aliased(id)), entry.addend),
+                None => return Decision::Drop,
+            },
+        };
+        let InputRelocation { offset, kind, .. } = entry;
+        // Entries without addends have no room for one that is no longer zero.
+        Decision::Keep(Kept { offset, kind, referent, addend, explicit_addend: explicit_addend || addend != 0 })
+    }
+
     fn is_removed(&self, symbol: &Symbol<'_>) -> bool {
         symbol.function.is_some_and(|function| !self.live.contains(function))
     }
@@ -353,6 +375,10 @@ impl Facts<'_, '_> {
 
     fn shared_address(&self, section: &OutputSection<'_>, id: SymbolId) -> u64 {
         let shared = self.layout.shared();
+        if let (Some(definition), false) = (self.resolution.symbols()[id].definition, self.options.executable()) {
+            // What a relocatable output of the reference linker holds: not the address, but the alignment.
+            return self.inputs.symbols()[definition.symbol].value;
+        }
         if self.resolution.symbols()[id].definition.is_some() {
             return shared.address(id).map_or(u64::MAX, |address| address.offset);
         }
@@ -361,8 +387,7 @@ impl Facts<'_, '_> {
             _ => None,
         };
         // Code that no kernel reaches has no array of unknown size; a debugger is shown some place all the same.
-        let shown = shared.largest_dynamic().filter(|_| self.options.debug || self.options.preserve_relocations);
-        of_code.or(shown).unwrap_or(u64::MAX)
+        of_code.or(shared.shown_dynamic()).unwrap_or(u64::MAX)
     }
 
     /// A symbol's offset in its constant bank, the bank, and whether its section went elsewhere.

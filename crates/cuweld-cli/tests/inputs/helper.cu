@@ -1,0 +1,1 @@
+__device__ int helper(int value) { return value * 3; }
