@@ -63,16 +63,27 @@ struct Pair {
 }
 
 /// The kinds of sections that differ in more than the prefix of their names. (Code, too, is in the table for its type.)
-static PAIRS: [Pair; 8] = [
+static PAIRS: [Pair; 10] = [
     pair(".text.", ".text.", SectionType::PROGBITS, SectionType::CAPSULE),
     pair(".nv.info", ".nv.info", SectionType::INFO, SectionType::MERCURY_INFO),
     pair(".nv.constant3", ".nv.constant.user", SectionType::CONSTANT_3, SectionType::MERCURY_CONSTANT_USER),
     pair(".nv.constant2.", ".nv.constant.optimizer.", SectionType::CONSTANT_2, SectionType::MERCURY_CONSTANT_OPTIMIZER),
+    pair(".nv.constant0.", TEXTURE_SLOTS, SectionType::CONSTANT_0, SectionType::MERCURY_CONSTANT_IMAGES),
+    pair(
+        ".rela.nv.constant0.",
+        ".rela.nv.constant.entry_image_header_indices.",
+        SectionType::RELA,
+        SectionType::MERCURY_RELA,
+    ),
     pair(".rela.nv.constant3", ".rela.nv.constant.user", SectionType::RELA, SectionType::MERCURY_RELA),
     pair(".rela.nv.constant2.", ".rela.nv.constant.optimizer.", SectionType::RELA, SectionType::MERCURY_RELA),
     pair(".nv.resolvedrela", ".nv.resolvedrela", SectionType::RESOLVED_RELA, SectionType::MERCURY_RESOLVED_RELA),
     pair(".symtab", ".symtab", SectionType::SYMTAB, SectionType::MERCURY_SYMTAB),
 ];
+
+/// What the names of sections with texture slots of a kernel start with in the Mercury view. The machine's view has the slots behind
+/// the parameters.
+pub const TEXTURE_SLOTS: &str = ".nv.constant.entry_image_header_indices.";
 
 const fn pair(
     machine_name: &'static str,

@@ -44,6 +44,9 @@ const UNKNOWN: u32 = u32::MAX;
 /// Records that only the machine's view has, where there are two: where and how large the parameters are, and workarounds.
 const MACHINE_RECORDS: [Attribute; 3] = [Attribute::CBANK_PARAM_SIZE, Attribute::PARAM_CBANK, Attribute::SW_WAR];
 
+/// Records that say in which bank texture slots are: with the parameters. Only the machine's view knows banks, where there are two.
+const TEXTURE_RECORDS: [Attribute; 2] = [Attribute::BINDLESS_TEXTURE_BANK, Attribute::BINDLESS_SURFACE_BANK];
+
 /// A record of the output, before symbols have numbers.
 enum OutputRecord<'record> {
     /// As it was read.
@@ -258,6 +261,10 @@ impl<'facts, 'data> Info<'facts, 'data> {
                 }
                 _ => take(OutputRecord::Copied(record)),
             }
+        }
+        let has_slots = self.plan.function(function).texture_relocations.is_some();
+        for attribute in TEXTURE_RECORDS.into_iter().filter(|_| is_machine_side && has_slots) {
+            take(OutputRecord::Value { format: format::BYTE, attribute, value: 0 });
         }
     }
 

@@ -204,6 +204,8 @@ fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
         | Content::Relocations { .. }
         | Content::ResolvedRelocations
         | Content::Pieces
+        | Content::TextureSlots
+        | Content::TextureRelocations(_)
         | Content::SymbolSectionNumbers
         | Content::ReservedShared => true,
         // What means the same to both views, what only one of them has, and what is in front or behind.
@@ -218,7 +220,6 @@ fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
         | Content::ToolNotes
         | Content::CudaNote
         | Content::Compatibility
-        | Content::TextureRelocations(_)
         | Content::CallGraph
         | Content::Prototypes
         | Content::RelocationActions
@@ -288,6 +289,7 @@ impl Facts<'_, '_> {
                 target().is_some_and(|outcome| outcome.kept.iter().any(|entry| entry.explicit_addend == explicit_addends))
             }
             Content::ResolvedRelocations => target().is_some_and(|outcome| !outcome.resolved.is_empty()),
+            Content::TextureSlots => true,
             Content::TextureRelocations(kernel) => self.layout.textures().is_used_by(kernel),
             Content::Prototypes => self.prototyped().next().is_some(),
             Content::SectionNames
@@ -329,6 +331,7 @@ impl Facts<'_, '_> {
             | Content::Text(_)
             | Content::GlobalZero
             | Content::ReservedShared
+            | Content::TextureSlots
             | Content::ToolNotes
             | Content::CudaNote
             | Content::CallGraph

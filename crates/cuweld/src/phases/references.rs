@@ -3,9 +3,13 @@
 //! Shared memory and texture slots are laid out by kernel, according to what the functions it reaches refer to; the only
 //! record of that is in the relocations of their code.
 
+use super::callgraph::CallGraph;
+use super::components::Components;
+use super::live::LiveSet;
 use super::load::{Inputs, Role};
+use super::reach;
 use super::resolve::{Resolution, is_shared_variable, is_texture};
-use crate::id::{FunctionId, IdVec, Lists, SymbolId};
+use crate::id::{FunctionId, Id, IdVec, Lists, SymbolId};
 use rayon::prelude::*;
 
 /// The shared variables, textures, samplers and surfaces that each function's code refers to.
@@ -24,6 +28,31 @@ impl References {
     /// Whether any code, dead code included, refers to a symbol.
     pub fn any(&self, symbol: SymbolId) -> bool {
         self.referenced[symbol]
+    }
+}
+
+impl References {
+    /// The kernels that reach a texture, in order. A program's only kernel counts as soon as any code refers to one.
+    pub fn kernels_with_textures(
+        &self,
+        resolution: &Resolution<'_>,
+        graph: &CallGraph<'_>,
+        components: &Components,
+        live: &LiveSet,
+    ) -> Vec<FunctionId> {
+        let symbols = resolution.symbols();
+        if !symbols.enumerate().any(|(id, symbol)| is_texture(symbol) && self.any(id)) {
+            return Vec::new();
+        }
+        let kernels = live.kernels();
+        if let [only] = kernels {
+            return vec![*only];
+        }
+        let uses_textures: Vec<bool> = (resolution.functions().ids())
+            .map(|function| self.of(function).iter().any(|&symbol| is_texture(&symbols[symbol])))
+            .collect();
+        let reach = reach::find(graph, components, kernels, |function| uses_textures[function.index()]);
+        kernels.iter().copied().filter(|&kernel| reach.of(kernel).next().is_some()).collect()
     }
 }
 

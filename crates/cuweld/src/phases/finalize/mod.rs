@@ -253,7 +253,9 @@ impl Facts<'_, '_> {
                 self.write_entries(kept, explicit_addends, out);
             }
             Content::ResolvedRelocations => self.write_entries(self.resolved(section, view).iter(), true, out),
-            Content::TextureRelocations(_) => self.write_texture_entries(out),
+            Content::TextureRelocations(_) => self.write_texture_entries(section, view, out),
+            // The driver fills them.
+            Content::TextureSlots if view == View::Mercury => {}
             Content::Text(_) if view == View::Mercury => {
                 self.write_pieces(file_section, section, out)?;
                 // A capsule starts with the number of the section that it is coded against.
@@ -272,7 +274,7 @@ impl Facts<'_, '_> {
     fn write_pieces(&self, part: FileSection, section: &OutputSection<'_>, out: &mut [u8]) -> cubin::Result<()> {
         for piece in section.pieces.iter() {
             let source = match section.content {
-                Content::MachineParameters => Some(piece.section),
+                Content::MachineParameters | Content::TextureSlots => Some(piece.section),
                 // The machine's side of constants that only a copy of a function had that is gone is not known.
                 Content::Pieces if self.is_of_gone_copy(piece.section, section) => Some(piece.section),
                 _ => self.inputs.in_view(piece.section, part.view),
@@ -330,13 +332,20 @@ impl Facts<'_, '_> {
     }
 
     /// The relocations that make the driver fill texture slots, the last slot first.
-    fn write_texture_entries(&self, out: &mut [u8]) {
-        let slots = self.layout.textures().slots().iter().rev();
-        for (&(symbol, offset), out) in slots.zip(out.chunks_exact_mut(RelRecord::SIZE)) {
+    fn write_texture_entries(&self, section: &OutputSection<'_>, view: View, out: &mut [u8]) {
+        let textures = self.layout.textures();
+        let two_views = self.numbering.has_two_views();
+        for (&(symbol, offset), out) in textures.slots().iter().rev().zip(out.chunks_exact_mut(section.entry_size as usize)) {
             let kind = TEXTURE_KINDS.iter().find(|kind| kind.symbol == self.resolution.symbols()[symbol].kind);
             let symbol = self.numbering.referent(Referent::Symbol(symbol));
-            let Some(kind) = kind.map(|kind| kind.relocation) else { continue };
-            Relocation { offset, kind, symbol, addend: 0 }.rel().write(out);
+            let Some(kind) = kind else { continue };
+            let (kind, offset) = match view {
+                View::Mercury => (kind.mercury_relocation, offset - textures.base()),
+                View::Machine if two_views => (kind.machine_relocation, offset),
+                View::Machine => (kind.relocation, offset),
+            };
+            let entry = Relocation { offset, kind, symbol, addend: 0 };
+            if two_views { entry.rela().write(out) } else { entry.rel().write(out) }
         }
     }
 
@@ -355,6 +364,7 @@ impl Facts<'_, '_> {
             (_, Content::ResolvedRelocations) => entries(self.resolved(section, view).len()),
             (_, Content::TextureRelocations(_)) => entries(self.layout.textures().slots().len()),
             (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + RESERVED_FOR_TOOLS,
+            (_, Content::TextureSlots) if view == View::Mercury => self.layout.size(id) - self.layout.textures().base(),
             (_, Content::Text(_)) => {
                 let source = section.pieces.iter().next().and_then(|piece| self.inputs.in_view(piece.section, view));
                 source.map_or(0, |source| self.inputs.sections()[source].size)

@@ -8,11 +8,10 @@
 use super::Facts;
 use super::sort::{Tie, dealt_merge_sort};
 use crate::diagnostics::{Failure, Message, Report};
-use crate::id::{FunctionId, Id, IdVec, SectionId, SymbolId};
-use crate::phases::reach;
-use crate::phases::resolve::is_texture;
+use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
+use cubin::target::Views;
 use std::collections::HashMap;
 
 /// The slots, and the kernels that have them.
@@ -20,8 +19,12 @@ use std::collections::HashMap;
 pub struct TextureLayout {
     slots: Vec<(SymbolId, u64)>,
     offsets: HashMap<SymbolId, u64>,
+    base: u64,
     kernels: Vec<FunctionId>,
 }
+
+/// The alignment of the slots where there are two views of them.
+const SLOTS_ALIGN: u64 = 16;
 
 /// A kind of reference.
 pub struct TextureKind {
@@ -33,19 +36,28 @@ pub struct TextureKind {
     pub limit: usize,
     /// The relocation that makes the driver fill a slot.
     pub relocation: RelocationType,
+    /// The same in the machine's view, where there are two.
+    pub machine_relocation: RelocationType,
+    /// The same in the Mercury view.
+    pub mercury_relocation: RelocationType,
 }
 
 /// The kinds of references, in the order in which their limits are checked.
 pub const TEXTURE_KINDS: [TextureKind; 3] = [
-    TextureKind { symbol: SymbolKind::TEXTURE, plural: "textures", limit: 256, relocation: RelocationType(6) },
-    TextureKind { symbol: SymbolKind::SAMPLER, plural: "samplers", limit: 32, relocation: RelocationType(7) },
-    TextureKind { symbol: SymbolKind::SURFACE, plural: "surfaces", limit: 32, relocation: RelocationType(52) },
+    TextureKind { symbol: SymbolKind::TEXTURE, plural: "textures", limit: 256, relocation: RelocationType(6), machine_relocation: RelocationType(6), mercury_relocation: RelocationType(0x1_000b) },
+    TextureKind { symbol: SymbolKind::SAMPLER, plural: "samplers", limit: 32, relocation: RelocationType(7), machine_relocation: RelocationType(101), mercury_relocation: RelocationType(0x1_000c) },
+    TextureKind { symbol: SymbolKind::SURFACE, plural: "surfaces", limit: 32, relocation: RelocationType(52), machine_relocation: RelocationType(52), mercury_relocation: RelocationType(0x1_000d) },
 ];
 
 impl TextureLayout {
     /// The slots, in ascending order of offset.
     pub fn slots(&self) -> &[(SymbolId, u64)] {
         &self.slots
+    }
+
+    /// Where in the parameter bank the slots start.
+    pub fn base(&self) -> u64 {
+        self.base
     }
 
     /// The offset of a reference's slot in the parameter bank.
@@ -62,7 +74,10 @@ impl TextureLayout {
 /// Makes the slots, and enlarges the parameter banks of the kernels that use them.
 pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: &mut Report) -> Result<TextureLayout, Failure> {
     let symbols = facts.resolution.symbols();
-    let kernels = kernels_with_textures(facts);
+    let kernels = match facts.options.executable() {
+        true => facts.references.kernels_with_textures(facts.resolution, facts.graph, facts.components, facts.live),
+        false => Vec::new(),
+    };
     let Some(&last) = kernels.last() else { return Ok(TextureLayout::default()) };
     let mut references = Vec::new();
     for kind in &TEXTURE_KINDS {
@@ -77,27 +92,14 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
 
     let bank = |kernel: FunctionId| facts.plan.function(kernel).parameters;
     let base = facts.live.kernels().iter().filter_map(|&kernel| bank(kernel)).map(|bank| size[bank]).max().unwrap_or(0);
+    let base = match facts.options.target.views {
+        Views::One => base,
+        Views::Two => base.next_multiple_of(SLOTS_ALIGN),
+    };
     let slots: Vec<(SymbolId, u64)> =
         references.iter().enumerate().map(|(index, &symbol)| (symbol, base + 4 * index as u64)).collect();
     for bank in kernels.iter().filter_map(|&kernel| bank(kernel)) {
         size[bank] = base + 4 * slots.len() as u64;
     }
-    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, kernels })
-}
-
-/// The kernels that reach a texture, in order. A program's only kernel counts as soon as any code refers to one.
-fn kernels_with_textures(facts: &Facts<'_, '_>) -> Vec<FunctionId> {
-    let symbols = facts.resolution.symbols();
-    if !facts.options.executable() || !symbols.enumerate().any(|(id, symbol)| is_texture(symbol) && facts.references.any(id)) {
-        return Vec::new();
-    }
-    let kernels = facts.live.kernels();
-    if let [only] = kernels {
-        return vec![*only];
-    }
-    let uses_textures: Vec<bool> = (facts.resolution.functions().ids())
-        .map(|function| facts.references.of(function).iter().any(|&symbol| is_texture(&symbols[symbol])))
-        .collect();
-    let reach = reach::find(facts.graph, facts.components, kernels, |function| uses_textures[function.index()]);
-    kernels.iter().copied().filter(|&kernel| reach.of(kernel).next().is_some()).collect()
+    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, base, kernels })
 }

@@ -167,6 +167,8 @@ pub enum Content {
     Text(FunctionId),
     /// Parameters of a kernel, where the machine's view alone has them.
     MachineParameters,
+    /// Texture slots of a kernel, where only the machine's view has them behind the parameters.
+    TextureSlots,
     /// Shared variables of the system.
     ReservedShared,
     /// Variables that start as zero.

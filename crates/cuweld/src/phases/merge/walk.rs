@@ -8,11 +8,12 @@ use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
 use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
+use crate::phases::references::References;
 use crate::phases::load::{Inputs, Place, Role, is_shared};
 use crate::phases::resolve::{Fate, Part, Resolution, is_internal, is_shared_variable};
-use crate::views;
+use crate::views::{self, TEXTURE_SLOTS};
 use cubin::elf::{
-    SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB,
+    RelaRecord, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
 };
 use cubin::section::SectionType;
@@ -32,6 +33,8 @@ pub struct Facts<'facts, 'data> {
     pub components: &'facts Components,
     /// What stays.
     pub live: &'facts LiveSet,
+    /// Which shared variables and textures code refers to.
+    pub references: &'facts References,
     /// What was asked for.
     pub options: &'facts Options,
 }
@@ -566,6 +569,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             constants::gather(self);
         }
         if self.facts.options.target.views == Views::Two {
+            if executable {
+                self.texture_slots();
+            }
             self.machine_parameters();
         } else if executable {
             let (content, kind) = (Content::RelocationActions, SectionType::RELOCATION_ACTION);
@@ -573,7 +579,34 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         }
     }
 
-    /// The parameters of every kernel, in the order of the code. Only the machine's view knows them, so they come behind
+    /// The texture slots of kernels that use any: in the machine's view, behind the parameters.
+    fn texture_slots(&mut self) {
+        let Facts { inputs, resolution, graph, components, live, references, .. } = *self.facts;
+        for kernel in references.kernels_with_textures(resolution, graph, components, live) {
+            let Some(text) = self.plan.functions[kernel].text else { continue };
+            let Some(id) = self.parameters_of(text) else { continue };
+            let section = &inputs.sections()[id];
+            let name = Name::of_function(TEXTURE_SLOTS, resolution.name(kernel));
+            let output = self.create_without_symbol(name, Content::TextureSlots, section.kind, section.flags, section.align);
+            self.plan.sections[output].target = Some(text);
+            let (kind, content) = (SectionType(SHT_RELA), Content::TextureRelocations(kernel));
+            let relocations = self.create_for(output, name.relocation(".rela"), content, kind, SHF_INFO_LINK, 8);
+            self.plan.sections[relocations].entry_size = RelaRecord::SIZE as u64;
+            self.plan.functions[kernel].texture_relocations = Some(relocations);
+            self.plan.locals.push(Local::Section(output));
+            self.plan.functions[kernel].parameters = Some(output);
+            self.append(output, id);
+        }
+    }
+
+    /// The parameters of a kernel, which only the machine's view has.
+    fn parameters_of(&self, text: SectionId) -> Option<InputSectionId> {
+        let inputs = self.facts.inputs;
+        let machine = inputs.sections()[self.plan.sections[text].pieces.iter().next()?.section].machine?;
+        inputs.attached(machine).find(|&id| inputs.sections()[id].role == Role::FunctionConstants(0))
+    }
+
+    /// The parameters of every kernel that has no texture slots, in the order of the code. Only the machine's view knows them, so they come behind
     /// everything that is linked, and so do their symbols.
     fn machine_parameters(&mut self) {
         let inputs = self.facts.inputs;
@@ -584,10 +617,10 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             })
             .collect();
         for (function, text) in kernels {
-            let code = self.plan.sections[text].pieces.iter().next();
-            let Some(machine) = code.and_then(|piece| inputs.sections()[piece.section].machine) else { continue };
-            let parameters = inputs.attached(machine).find(|&id| inputs.sections()[id].role == Role::FunctionConstants(0));
-            let Some(id) = parameters else { continue };
+            if self.plan.functions[function].parameters.is_some() {
+                continue;
+            }
+            let Some(id) = self.parameters_of(text) else { continue };
             let section = &inputs.sections()[id];
             let name = Name::of_function(".nv.constant0.", self.facts.resolution.name(function));
             let output = self.create_without_symbol(name, Content::MachineParameters, section.kind, section.flags, section.align);

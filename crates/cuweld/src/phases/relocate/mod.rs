@@ -146,9 +146,14 @@ mod kinds {
         matches!(kind.0, 59 | 60 | 64 | 65 | 66 | 115 | 0x1_0003 | 0x1_0004)
     }
 
+    /// Whether a relocation is one of the Mercury view.
+    pub fn is_mercury(kind: RelocationType) -> bool {
+        kind.0 >= RelocationType::MERCURY_BASE
+    }
+
     /// Whether a relocation fills a field that selects a texture slot.
     pub fn selects_texture(kind: RelocationType) -> bool {
-        matches!(kind.0, 65 | 66 | 115)
+        matches!(kind.0, 65 | 66 | 115 | 0x1_0003)
     }
 }
 
@@ -322,11 +327,15 @@ impl Facts<'_, '_> {
             let is_dynamic = symbol.definition.is_none();
             return if is_dynamic { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
-        if is_texture(symbol)
-            && kinds::selects_texture(entry.kind)
-            && let Some(slot) = self.layout.textures().offset(id)
-        {
-            return Decision::ApplyUnrecorded(patch(slot.wrapping_add_signed(entry.addend)));
+        if is_texture(symbol) && kinds::selects_texture(entry.kind) {
+            let textures = self.layout.textures();
+            // The Mercury view counts slots from the first; the machine's has the parameters before them.
+            let base = if kinds::is_mercury(entry.kind) { textures.base() } else { 0 };
+            match textures.offset(id) {
+                Some(slot) => return Decision::ApplyUnrecorded(patch((slot - base).wrapping_add_signed(entry.addend))),
+                None if self.options.target.views == Views::Two && self.options.executable() => return Decision::Drop,
+                None => {}
+            }
         }
         if kinds::selects_constant(entry.kind)
             && let Some((value, bank, gone)) = self.constant(symbol)
