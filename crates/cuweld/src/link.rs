@@ -42,8 +42,8 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     // What code refers to of the things that are laid out per kernel.
     let references = &trace.phase("references", || references::find(inputs, resolution));
     // Which pieces make which sections, and the order of all names.
-    let (plan, shared_variables) =
-        &trace.phase("merge", || merge::merge(&merge::Facts { inputs, resolution, graph, components, live, references, options }));
+    let (plan, shared_variables) = &trace
+        .phase("merge", || merge::merge(&merge::Facts { inputs, resolution, graph, components, live, references, options }));
     // Addresses in the memories that are laid out per kernel.
     let layout = &trace.phase("layout", || {
         let facts = layout::Facts { resolution, graph, components, live, references, plan, shared_variables, options };

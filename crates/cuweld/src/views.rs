@@ -69,12 +69,7 @@ static PAIRS: [Pair; 10] = [
     pair(".nv.constant3", ".nv.constant.user", SectionType::CONSTANT_3, SectionType::MERCURY_CONSTANT_USER),
     pair(".nv.constant2.", ".nv.constant.optimizer.", SectionType::CONSTANT_2, SectionType::MERCURY_CONSTANT_OPTIMIZER),
     pair(".nv.constant0.", TEXTURE_SLOTS, SectionType::CONSTANT_0, SectionType::MERCURY_CONSTANT_IMAGES),
-    pair(
-        ".rela.nv.constant0.",
-        ".rela.nv.constant.entry_image_header_indices.",
-        SectionType::RELA,
-        SectionType::MERCURY_RELA,
-    ),
+    pair(".rela.nv.constant0.", ".rela.nv.constant.entry_image_header_indices.", SectionType::RELA, SectionType::MERCURY_RELA),
     pair(".rela.nv.constant3", ".rela.nv.constant.user", SectionType::RELA, SectionType::MERCURY_RELA),
     pair(".rela.nv.constant2.", ".rela.nv.constant.optimizer.", SectionType::RELA, SectionType::MERCURY_RELA),
     pair(".nv.resolvedrela", ".nv.resolvedrela", SectionType::RESOLVED_RELA, SectionType::MERCURY_RESOLVED_RELA),

@@ -89,7 +89,7 @@ impl Resources<'_, '_> {
             _ = write!(text, "{} bytes cmem[2], ", size(sections.constants));
         }
         text.push_str("0 bytes lmem");
-        if self.layout.textures().is_used_by(kernel) {
+        if self.layout.textures().is_used_by(kernel) && self.knows_banks() {
             for kind in [SymbolKind::TEXTURE, SymbolKind::SURFACE, SymbolKind::SAMPLER] {
                 let slots = self.layout.textures().slots();
                 let count = slots.iter().filter(|&&(symbol, _)| self.resolution.symbols()[symbol].kind == kind).count();

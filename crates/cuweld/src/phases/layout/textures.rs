@@ -44,9 +44,30 @@ pub struct TextureKind {
 
 /// The kinds of references, in the order in which their limits are checked.
 pub const TEXTURE_KINDS: [TextureKind; 3] = [
-    TextureKind { symbol: SymbolKind::TEXTURE, plural: "textures", limit: 256, relocation: RelocationType(6), machine_relocation: RelocationType(6), mercury_relocation: RelocationType(0x1_000b) },
-    TextureKind { symbol: SymbolKind::SAMPLER, plural: "samplers", limit: 32, relocation: RelocationType(7), machine_relocation: RelocationType(101), mercury_relocation: RelocationType(0x1_000c) },
-    TextureKind { symbol: SymbolKind::SURFACE, plural: "surfaces", limit: 32, relocation: RelocationType(52), machine_relocation: RelocationType(52), mercury_relocation: RelocationType(0x1_000d) },
+    TextureKind {
+        symbol: SymbolKind::TEXTURE,
+        plural: "textures",
+        limit: 256,
+        relocation: RelocationType(6),
+        machine_relocation: RelocationType(6),
+        mercury_relocation: RelocationType(0x1_000b),
+    },
+    TextureKind {
+        symbol: SymbolKind::SAMPLER,
+        plural: "samplers",
+        limit: 32,
+        relocation: RelocationType(7),
+        machine_relocation: RelocationType(101),
+        mercury_relocation: RelocationType(0x1_000c),
+    },
+    TextureKind {
+        symbol: SymbolKind::SURFACE,
+        plural: "surfaces",
+        limit: 32,
+        relocation: RelocationType(52),
+        machine_relocation: RelocationType(52),
+        mercury_relocation: RelocationType(0x1_000d),
+    },
 ];
 
 impl TextureLayout {
@@ -78,13 +99,19 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
         true => facts.references.kernels_with_textures(facts.resolution, facts.graph, facts.components, facts.live),
         false => Vec::new(),
     };
-    let Some(&last) = kernels.last() else { return Ok(TextureLayout::default()) };
+    // Where there are two views, code that no kernel reaches has its fields filled in all the same.
+    let fills_anyway = facts.options.executable() && facts.options.target.views == Views::Two;
+    if kernels.is_empty() && !fills_anyway {
+        return Ok(TextureLayout::default());
+    }
     let mut references = Vec::new();
     for kind in &TEXTURE_KINDS {
         let of_kind = symbols.ids().rev().filter(|&id| symbols[id].kind == kind.symbol);
         let before = references.len();
         references.extend(of_kind);
-        if references.len() - before > kind.limit {
+        if let Some(&last) = kernels.last()
+            && references.len() - before > kind.limit
+        {
             return report.fatal(Message::TooManyTextures { limit: kind.limit, kind: kind.plural, kernel: facts.name(last) });
         }
     }
@@ -94,6 +121,7 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     let base = facts.live.kernels().iter().filter_map(|&kernel| bank(kernel)).map(|bank| size[bank]).max().unwrap_or(0);
     let base = match facts.options.target.views {
         Views::One => base,
+        Views::Two if kernels.is_empty() => 0,
         Views::Two => base.next_multiple_of(SLOTS_ALIGN),
     };
     let slots: Vec<(SymbolId, u64)> =

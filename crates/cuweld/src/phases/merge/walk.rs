@@ -8,13 +8,13 @@ use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
 use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
-use crate::phases::references::References;
 use crate::phases::load::{Inputs, Place, Role, is_shared};
+use crate::phases::references::References;
 use crate::phases::resolve::{Fate, Part, Resolution, is_internal, is_shared_variable};
 use crate::views::{self, TEXTURE_SLOTS};
 use cubin::elf::{
-    RelaRecord, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB,
-    SHT_SYMTAB_SHNDX,
+    RelaRecord, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB,
+    SHT_SYMTAB, SHT_SYMTAB_SHNDX,
 };
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
@@ -566,12 +566,12 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         self.create(Name::plain(".nv.callgraph"), Content::CallGraph, SectionType::CALLGRAPH, 0, 4);
         self.create(Name::plain(".nv.prototype"), Content::Prototypes, SectionType::PROTOTYPE, 0, 4);
         if executable {
+            if self.facts.options.target.views == Views::Two {
+                self.texture_slots();
+            }
             constants::gather(self);
         }
         if self.facts.options.target.views == Views::Two {
-            if executable {
-                self.texture_slots();
-            }
             self.machine_parameters();
         } else if executable {
             let (content, kind) = (Content::RelocationActions, SectionType::RELOCATION_ACTION);

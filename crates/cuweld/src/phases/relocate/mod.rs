@@ -332,7 +332,12 @@ impl Facts<'_, '_> {
             // The Mercury view counts slots from the first; the machine's has the parameters before them.
             let base = if kinds::is_mercury(entry.kind) { textures.base() } else { 0 };
             match textures.offset(id) {
-                Some(slot) => return Decision::ApplyUnrecorded(patch((slot - base).wrapping_add_signed(entry.addend))),
+                Some(slot) => {
+                    let value = (slot - base).wrapping_add_signed(entry.addend);
+                    // Without slots in any kernel, code keeps the object's idea of where they start.
+                    let add = textures.base() == 0 && !kinds::is_mercury(entry.kind);
+                    return Decision::ApplyUnrecorded(Patch { add, ..patch(value) });
+                }
                 None if self.options.target.views == Views::Two && self.options.executable() => return Decision::Drop,
                 None => {}
             }
