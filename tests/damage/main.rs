@@ -3,6 +3,8 @@
 //! Inputs of some of the cases are cut off at every length and changed at every place. Nobody checks what a changed file
 //! links to; what counts is that the linker survives it, and that it names the file when it gives up on reading it.
 
+mod containers;
+
 use cubin::target::Target;
 use cuweld::Input;
 use cuweld::diagnostics::{Diagnostic, Report};

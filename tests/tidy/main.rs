@@ -147,7 +147,7 @@ fn the_design_describes_what_is_there() {
 /// The phases, as the pipeline names them.
 fn phases() -> BTreeSet<String> {
     let pipeline = text("crates/cuweld/src/link.rs");
-    pipeline.split("trace.phase(\"").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+    pipeline.split(".phase(\"").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
 }
 
 #[test]

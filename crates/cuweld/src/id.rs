@@ -185,11 +185,6 @@ impl<I: Id, T: Copy> Lists<I, T> {
         }
         Lists { starts, items, id: PhantomData }
     }
-
-    /// How many lists there are.
-    pub fn len(&self) -> usize {
-        self.starts.len() - 1
-    }
 }
 
 impl<I: Id, T> Index<I> for Lists<I, T> {

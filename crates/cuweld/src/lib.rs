@@ -10,7 +10,7 @@
 
 mod demangle;
 pub mod diagnostics;
-pub mod id;
+mod id;
 pub mod inputs;
 pub mod link;
 pub mod options;

@@ -25,7 +25,8 @@ pub struct Assembled {
 
 impl Assembler {
     pub(crate) fn new(path: PathBuf) -> Self {
-        Assembler { path }
+        // It runs in another folder, where a relative path would name something else.
+        Assembler { path: std::path::absolute(&path).unwrap_or(path) }
     }
 
     /// Assembles `text`.

@@ -431,7 +431,7 @@ fn action(action: &Action, text: &mut String) {
 fn touch(variable: &VariableRef, offset: usize, text: &mut String) {
     let name = &variable.name;
     match variable.shape.space {
-        Space::Global if offset % 2 == 0 => {
+        Space::Global if offset.is_multiple_of(2) => {
             put(text, format_args!("        st.volatile.global.u8 [{name}+{offset}], %acc;\n"));
         }
         Space::Shared => {

@@ -133,7 +133,15 @@ fn plan(rng: &mut Rng, units: usize, classes: &Classes) -> Plan {
         plan.functions.push(Planned { name, what: FunctionPlan { signature, dead }, places });
     }
     for index in 0..rng.weighted(&[(3, 0), (27, 1), (35, 2), (20, 3), (15, 4)]) {
-        let places = places(rng, units, classes.has("weak"));
+        let mut places = places(rng, units, classes.has("weak"));
+        let global = places.contains(&Some(Linkage::Strong));
+        let mut seen = false;
+        // Compilers make the names of static kernels unique: the reference joins the parameters of namesakes.
+        for place in &mut places {
+            if *place == Some(Linkage::Local) && (std::mem::replace(&mut seen, true) || global) {
+                *place = None;
+            }
+        }
         plan.kernels.push(Planned { name: format!("k{index}"), what: *rng.pick(&[0, 0, 4, 12, 40]), places });
     }
     for (space, letter, most) in [(Space::Global, 'g', 5), (Space::Const, 'c', 3), (Space::Shared, 's', 4)] {
@@ -288,7 +296,7 @@ fn initial(rng: &mut Rng, unit: usize, planned: &Planned<Shape>, linkage: Linkag
         return Initial::None;
     }
     let alone = linkage == Linkage::Local;
-    if alone && rng.chance(35) || shape.size % 8 == 0 && shape.align >= 8 && rng.chance(40) {
+    if alone && rng.chance(35) || shape.size.is_multiple_of(8) && shape.align >= 8 && rng.chance(40) {
         let count = if alone { rng.between(1, 4) } else { shape.size / 8 };
         return Initial::Pointers((0..count).map(|_| pointer(rng, unit, &planned.name, plan, classes)).collect());
     }

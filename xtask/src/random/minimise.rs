@@ -64,7 +64,7 @@ fn drop_option(program: &Program, at: usize) -> Option<Program> {
 
 fn drop_unit(program: &Program, at: usize) -> Option<Program> {
     let mut copy = program.clone();
-    (at < copy.units.len()).then(|| copy.units.remove(at))?;
+    (at < copy.units.len() && copy.units.len() > 1).then(|| copy.units.remove(at))?;
     Some(copy)
 }
 

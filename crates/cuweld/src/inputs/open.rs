@@ -115,6 +115,7 @@ fn by_name(input: &RawInput<'_>, host_object: bool) -> Option<Box<Message>> {
         "cubin" => Message::NotADeviceObject { file },
         "fatbin" => Message::NotAFatbin { file },
         "ltoir" => Message::NotIntermediateCode { file },
+        "ptx" => Message::CompilerFailed {},
         _ => return None,
     };
     Some(Box::new(message))

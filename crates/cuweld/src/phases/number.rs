@@ -9,14 +9,14 @@ use super::info::Info;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::merge::{Content, Local, OutputSection, Plan};
-use super::relocate::{Referent, Relocations};
+use super::relocate::{Referent, Relocations, is_leftover};
 use super::resolve::{Resolution, is_shared_variable};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
 use cubin::section::SectionType;
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::symbol::SymbolKind;
 use cubin::target::Views;
 
 /// The sections and symbols of the file, and their numbers.
@@ -312,12 +312,7 @@ impl Facts<'_, '_> {
     fn is_listed(&self, entry: Local, section_number: &IdVec<SectionId, u32>) -> bool {
         match entry {
             Local::Section(id) => section_number[id] != 0 && self.has_symbol(id),
-            Local::Symbol(id) => {
-                let symbol = &self.resolution.symbols()[id];
-                let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
-                let is_leftover = is_undefined && symbol.binding == Binding::LOCAL && symbol.function.is_none();
-                self.is_named(id) && !(self.options.executable() && is_leftover)
-            }
+            Local::Symbol(id) => self.is_named(id),
         }
     }
 
@@ -357,6 +352,9 @@ impl Facts<'_, '_> {
 /// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not.
 pub fn is_named(id: SymbolId, resolution: &Resolution<'_>, layout: &Layout, options: &Options) -> bool {
     let symbol = &resolution.symbols()[id];
+    if options.executable() && is_leftover(symbol) {
+        return false;
+    }
     if !options.executable() || !is_shared_variable(symbol) {
         return true;
     }

@@ -285,10 +285,10 @@ impl Facts<'_, '_> {
             // The kernel's own come first, whenever they were read.
             functions.insert(0, kernel);
             for (row, flowing) in FLOWING.iter().enumerate().filter(|&(row, _)| needs_functions(row)) {
-                let values = functions.iter().filter_map(|&function| self.attributes.of(function).flowing(row));
+                let mut values = functions.iter().filter_map(|&function| self.attributes.of(function).flowing(row));
                 properties.values[row] = match flowing.combine {
                     Combine::Sum => values.reduce(u16::wrapping_add),
-                    _ => values.last(),
+                    _ => values.next_back(),
                 };
             }
             for &word in functions.iter().flat_map(|&function| &self.attributes.of(function).fragments) {

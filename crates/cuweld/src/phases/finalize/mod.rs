@@ -165,14 +165,18 @@ impl Facts<'_, '_> {
         self.numbering.symbol(self.resolution.functions()[function].symbol)
     }
 
+    /// Those of some functions that stay.
+    fn alive<'list>(&'list self, functions: &'list [FunctionId]) -> impl Iterator<Item = FunctionId> + 'list {
+        functions.iter().copied().filter(|&id| self.live.contains(id))
+    }
+
     /// The call graph, in which each list is in order of first mention of the caller.
     fn call_graph(&self, names: &Names) -> Vec<u8> {
         let number = |function: FunctionId| self.function_number(function);
-        let alive = |functions: &'_ [FunctionId]| functions.to_vec().into_iter().filter(|&id| self.live.contains(id));
         let mut edges = Vec::new();
         for caller in self.live.functions() {
             edges.extend(
-                alive(self.graph.calls(caller)).map(|callee| Edge::Call { caller: number(caller), callee: number(callee) }),
+                self.alive(self.graph.calls(caller)).map(|callee| Edge::Call { caller: number(caller), callee: number(callee) }),
             );
         }
         for function in self.live.functions() {
@@ -192,7 +196,7 @@ impl Facts<'_, '_> {
         }
         for caller in self.live.functions() {
             edges.extend(
-                alive(self.graph.references(caller))
+                self.alive(self.graph.references(caller))
                     .map(|function| Edge::References { caller: number(caller), function: number(function) }),
             );
         }

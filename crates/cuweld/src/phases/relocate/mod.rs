@@ -353,9 +353,18 @@ impl Facts<'_, '_> {
             };
         }
         if self.options.executable() && is_leftover(symbol) {
-            return Decision::ApplyUnrecorded(patch(u64::MAX));
+            return Decision::ApplyUnrecorded(patch(self.size_of_constants()));
         }
         Decision::Keep(kept)
+    }
+
+    /// The size of the module's constants, which the device runtime library asks for; all ones if there are none.
+    fn size_of_constants(&self) -> u64 {
+        let is_constants = |section: &OutputSection<'_>| {
+            section.content == Content::Pieces && section.target.is_none() && section.kind.constant_bank() == Some(USER_CONSTANTS)
+        };
+        let mut sections = self.plan.sections().enumerate().filter(|(_, section)| is_constants(section));
+        sections.next().map_or(u64::MAX, |(id, _)| self.layout.size(id))
     }
 
     /// A relocatable output leaves everything to the link that it is made for: only places move.
@@ -415,8 +424,11 @@ impl Facts<'_, '_> {
     }
 }
 
-/// Whether a symbol is local to an object that does not define it. The file does not have it, and its address is nowhere.
-fn is_leftover(symbol: &Symbol<'_>) -> bool {
+/// The bank of the constants that programs declare.
+const USER_CONSTANTS: u32 = 3;
+
+/// Whether a symbol is local to an object that does not define it: a question to the linker (`.nv.ptx.const0.size`).
+pub fn is_leftover(symbol: &Symbol<'_>) -> bool {
     let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
     is_undefined && symbol.binding == Binding::LOCAL && symbol.function.is_none()
 }
