@@ -106,7 +106,7 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
     // What is still empty disappears, with its name.
     for &kernel in walk.facts.live.kernels() {
         if let Some(section) = walk.plan.functions[kernel].constants.filter(|&section| walk.plan.sections[section].size == 0) {
-            walk.plan.sections[section].content = Content::Gone;
+            abandon(walk, section);
             walk.plan.functions[kernel].constants = None;
         }
     }

@@ -11,10 +11,10 @@ use crate::phases::live::LiveSet;
 use crate::phases::load::{Inputs, Place, Role, is_shared};
 use crate::phases::references::References;
 use crate::phases::resolve::{Fate, Part, Resolution, is_internal, is_shared_variable};
-use crate::views::{self, TEXTURE_SLOTS};
+use crate::views;
 use cubin::elf::{
-    RelaRecord, SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB,
-    SHT_SYMTAB, SHT_SYMTAB_SHNDX,
+    SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB,
+    SHT_SYMTAB_SHNDX,
 };
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
@@ -132,7 +132,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         id
     }
 
-    fn create_without_symbol(
+    pub(super) fn create_without_symbol(
         &mut self,
         name: Name<'data>,
         content: Content,
@@ -314,16 +314,6 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             align: row.value.max(1),
             owner: kernel.map_or(SharedPlacement::Module, SharedPlacement::Kernel),
         });
-    }
-
-    /// A shared variable of the system: behind those that are there, at its alignment, which is its value.
-    fn reserved_variable(&mut self, id: SymbolId, mention: InputSymbolId, section: InputSectionId) {
-        let row = &self.facts.inputs.symbols()[mention];
-        let Some(place) = self.plan.placement[section] else { return };
-        let output = &mut self.plan.sections[place.section];
-        let offset = output.size.next_multiple_of(row.value.max(1));
-        output.size = offset + row.size;
-        self.plan.reserved.insert(id, offset);
     }
 
     /// The shared memory of a kernel that is not launched leaves its name behind, if nothing else.
@@ -576,57 +566,6 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         } else if executable {
             let (content, kind) = (Content::RelocationActions, SectionType::RELOCATION_ACTION);
             self.create(Name::plain(".nv.rel.action"), content, kind, 0, 8);
-        }
-    }
-
-    /// The texture slots of kernels that use any: in the machine's view, behind the parameters.
-    fn texture_slots(&mut self) {
-        let Facts { inputs, resolution, graph, components, live, references, .. } = *self.facts;
-        for kernel in references.kernels_with_textures(resolution, graph, components, live) {
-            let Some(text) = self.plan.functions[kernel].text else { continue };
-            let Some(id) = self.parameters_of(text) else { continue };
-            let section = &inputs.sections()[id];
-            let name = Name::of_function(TEXTURE_SLOTS, resolution.name(kernel));
-            let output = self.create_without_symbol(name, Content::TextureSlots, section.kind, section.flags, section.align);
-            self.plan.sections[output].target = Some(text);
-            let (kind, content) = (SectionType(SHT_RELA), Content::TextureRelocations(kernel));
-            let relocations = self.create_for(output, name.relocation(".rela"), content, kind, SHF_INFO_LINK, 8);
-            self.plan.sections[relocations].entry_size = RelaRecord::SIZE as u64;
-            self.plan.functions[kernel].texture_relocations = Some(relocations);
-            self.plan.locals.push(Local::Section(output));
-            self.plan.functions[kernel].parameters = Some(output);
-            self.append(output, id);
-        }
-    }
-
-    /// The parameters of a kernel, which only the machine's view has.
-    fn parameters_of(&self, text: SectionId) -> Option<InputSectionId> {
-        let inputs = self.facts.inputs;
-        let machine = inputs.sections()[self.plan.sections[text].pieces.iter().next()?.section].machine?;
-        inputs.attached(machine).find(|&id| inputs.sections()[id].role == Role::FunctionConstants(0))
-    }
-
-    /// The parameters of every kernel that has no texture slots, in the order of the code. Only the machine's view knows them, so they come behind
-    /// everything that is linked, and so do their symbols.
-    fn machine_parameters(&mut self) {
-        let inputs = self.facts.inputs;
-        let kernels: Vec<(FunctionId, SectionId)> = (self.plan.sections.enumerate())
-            .filter_map(|(id, section)| match section.content {
-                Content::Text(function) if section.size > 0 => Some((function, id)),
-                _ => None,
-            })
-            .collect();
-        for (function, text) in kernels {
-            if self.plan.functions[function].parameters.is_some() {
-                continue;
-            }
-            let Some(id) = self.parameters_of(text) else { continue };
-            let section = &inputs.sections()[id];
-            let name = Name::of_function(".nv.constant0.", self.facts.resolution.name(function));
-            let output = self.create_without_symbol(name, Content::MachineParameters, section.kind, section.flags, section.align);
-            self.plan.sections[output].target = Some(text);
-            self.plan.functions[function].parameters = Some(output);
-            self.append(output, id);
         }
     }
 }
