@@ -46,7 +46,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         .phase("merge", || merge::merge(&merge::Facts { inputs, resolution, graph, components, live, references, options }));
     // Addresses in the memories that are laid out per kernel.
     let layout = &trace.phase("layout", || {
-        let facts = layout::Facts { resolution, graph, components, live, references, plan, shared_variables, options };
+        let facts = layout::Facts { inputs, resolution, graph, components, live, references, plan, shared_variables, options };
         layout::layout(&facts, report)
     })?;
     // What is wrong with the program as a whole: all of it is said before the link ends.

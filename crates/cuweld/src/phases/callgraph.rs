@@ -34,12 +34,18 @@ pub struct CallGraph<'data> {
     taken: IdVec<FunctionId, Option<PrototypeId>>,
     prototype: IdVec<FunctionId, Option<PrototypeId>>,
     targets: Lists<PrototypeId, FunctionId>,
+    nameless: Option<PrototypeId>,
 }
 
 impl<'data> CallGraph<'data> {
     /// The prototype strings, in order of first use.
     pub fn prototypes(&self) -> &IdVec<PrototypeId, &'data str> {
         &self.prototypes
+    }
+
+    /// The prototype that has no place of its own among the names.
+    pub fn nameless(&self) -> Option<PrototypeId> {
+        self.nameless
     }
 
     /// The functions that a function calls directly, the newest record first.
@@ -117,6 +123,7 @@ pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>) -> C
         references: Vec::new(),
         taken: IdVec::filled(None, functions),
         prototype: IdVec::filled(None, functions),
+        nameless: None,
     };
     for object in inputs.files().iter() {
         let mut taken_here: HashMap<InputSymbolId, &'data str> = HashMap::new();
@@ -142,6 +149,7 @@ pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>) -> C
         prototypes: builder.prototypes,
         taken: builder.taken,
         prototype: builder.prototype,
+        nameless: builder.nameless,
     }
 }
 
@@ -153,11 +161,20 @@ struct Builder<'data> {
     references: Vec<(FunctionId, FunctionId)>,
     taken: IdVec<FunctionId, Option<PrototypeId>>,
     prototype: IdVec<FunctionId, Option<PrototypeId>>,
+    nameless: Option<PrototypeId>,
 }
 
 impl<'data> Builder<'data> {
     fn intern(&mut self, prototype: &'data str) -> PrototypeId {
         *self.interned.entry(prototype).or_insert_with(|| self.prototypes.push(prototype))
+    }
+
+    /// The empty prototype without a place of its own among the names: that of a kernel whose address is taken by way of a lost copy.
+    fn nameless(&mut self) -> PrototypeId {
+        match self.nameless {
+            Some(id) => id,
+            None => *self.nameless.insert(self.prototypes.push("")),
+        }
     }
 
     /// Takes up a record. Those of a lost copy do not count, except that they still give its prototype.
@@ -196,9 +213,10 @@ impl<'data> Builder<'data> {
                     self.references.push((caller, referenced));
                     // The address counts as taken even if the record that says so is a lost copy's.
                     if self.taken[referenced].is_none()
-                        && let Some(prototype) = taken_here.get(&symbol)
+                        && let Some(&prototype) = taken_here.get(&symbol)
                     {
-                        self.taken[referenced] = Some(self.intern(prototype));
+                        let id = if prototype.is_empty() { self.nameless() } else { self.intern(prototype) };
+                        self.taken[referenced] = Some(id);
                     }
                 }
             }

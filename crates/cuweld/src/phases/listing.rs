@@ -91,8 +91,8 @@ impl Resources<'_, '_> {
         text.push_str("0 bytes lmem");
         if self.layout.textures().is_used_by(kernel) && self.knows_banks() {
             for kind in [SymbolKind::TEXTURE, SymbolKind::SURFACE, SymbolKind::SAMPLER] {
-                let slots = self.layout.textures().slots();
-                let count = slots.iter().filter(|&&(symbol, _)| self.resolution.symbols()[symbol].kind == kind).count();
+                let slots = self.layout.textures().filled_slots(kernel);
+                let count = slots.filter(|&(symbol, _)| self.resolution.symbols()[symbol].kind == kind).count();
                 let plural = TEXTURE_KINDS.iter().find(|row| row.symbol == kind).map_or("", |row| row.plural);
                 if count > 0 {
                     _ = write!(text, ", {count} {plural}");

@@ -8,7 +8,7 @@ use super::components::Components;
 use super::live::LiveSet;
 use super::load::{Inputs, Role};
 use super::reach;
-use super::resolve::{Resolution, is_shared_variable, is_texture};
+use super::resolve::{Resolution, Symbol, is_shared_variable, is_texture};
 use crate::id::{FunctionId, Id, IdVec, Lists, SymbolId};
 use rayon::prelude::*;
 
@@ -32,26 +32,27 @@ impl References {
 }
 
 impl References {
-    /// The kernels that reach a texture, in order. A program's only kernel counts as soon as any code refers to one.
-    pub fn kernels_with_textures(
+    /// The kernels that reach code that refers to something of a kind, in order. For a program's only kernel any code will do.
+    pub fn kernels_that_reach(
         &self,
         resolution: &Resolution<'_>,
         graph: &CallGraph<'_>,
         components: &Components,
         live: &LiveSet,
+        is_wanted: fn(&Symbol<'_>) -> bool,
     ) -> Vec<FunctionId> {
         let symbols = resolution.symbols();
-        if !symbols.enumerate().any(|(id, symbol)| is_texture(symbol) && self.any(id)) {
+        let wanted: Vec<bool> = (resolution.functions().ids())
+            .map(|function| self.of(function).iter().any(|&symbol| is_wanted(&symbols[symbol])))
+            .collect();
+        let kernels = live.kernels();
+        if !wanted.contains(&true) {
             return Vec::new();
         }
-        let kernels = live.kernels();
-        if let [only] = kernels {
-            return vec![*only];
+        if kernels.len() == 1 {
+            return kernels.to_vec();
         }
-        let uses_textures: Vec<bool> = (resolution.functions().ids())
-            .map(|function| self.of(function).iter().any(|&symbol| is_texture(&symbols[symbol])))
-            .collect();
-        let reach = reach::find(graph, components, kernels, |function| uses_textures[function.index()]);
+        let reach = reach::find(graph, components, kernels, |function| wanted[function.index()]);
         kernels.iter().copied().filter(|&kernel| reach.of(kernel).next().is_some()).collect()
     }
 }

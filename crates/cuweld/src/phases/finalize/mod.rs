@@ -257,7 +257,7 @@ impl Facts<'_, '_> {
                 self.write_entries(kept, explicit_addends, out);
             }
             Content::ResolvedRelocations => self.write_entries(self.resolved(section, view).iter(), true, out),
-            Content::TextureRelocations(_) => self.write_texture_entries(section, view, out),
+            Content::TextureRelocations(kernel) => self.write_texture_entries(kernel, section, view, out),
             // The driver fills them.
             Content::TextureSlots if view == View::Mercury => {}
             Content::Text(_) if view == View::Mercury => {
@@ -336,10 +336,11 @@ impl Facts<'_, '_> {
     }
 
     /// The relocations that make the driver fill texture slots, the last slot first.
-    fn write_texture_entries(&self, section: &OutputSection<'_>, view: View, out: &mut [u8]) {
+    fn write_texture_entries(&self, kernel: FunctionId, section: &OutputSection<'_>, view: View, out: &mut [u8]) {
         let textures = self.layout.textures();
         let two_views = self.numbering.has_two_views();
-        for (&(symbol, offset), out) in textures.slots().iter().rev().zip(out.chunks_exact_mut(section.entry_size as usize)) {
+        let slots = textures.filled_slots(kernel).rev();
+        for ((symbol, offset), out) in slots.zip(out.chunks_exact_mut(section.entry_size as usize)) {
             let kind = TEXTURE_KINDS.iter().find(|kind| kind.symbol == self.resolution.symbols()[symbol].kind);
             let symbol = self.numbering.referent(Referent::Symbol(symbol));
             let Some(kind) = kind else { continue };
@@ -366,7 +367,7 @@ impl Facts<'_, '_> {
                 entries(kept.filter(|entry| entry.explicit_addend == explicit_addends).count())
             }
             (_, Content::ResolvedRelocations) => entries(self.resolved(section, view).len()),
-            (_, Content::TextureRelocations(_)) => entries(self.layout.textures().slots().len()),
+            (_, Content::TextureRelocations(kernel)) => entries(self.layout.textures().filled_slots(kernel).count()),
             (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + RESERVED_FOR_TOOLS,
             (_, Content::TextureSlots) if view == View::Mercury => self.layout.size(id) - self.layout.textures().base(),
             (_, Content::Text(_)) => {

@@ -137,7 +137,8 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
     let (plan_sections, plan_symbols) = (facts.plan.sections(), facts.resolution.symbols());
     let is_named = |id: SymbolId| is_named(id, facts.resolution, facts.layout, facts.options);
     let mut table = StringTableBuilder::with_capacity(facts.plan.locals().len() + facts.plan.globals().len(), 0);
-    let prototypes = IdVec::from(facts.graph.prototypes().iter().map(|text| table.add(&[text])).collect::<Vec<_>>());
+    let mut place = |(id, text): (PrototypeId, &&str)| if facts.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
+    let prototypes = IdVec::from(facts.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
     let mut symbols = IdVec::filled(0, plan_symbols.len());
     let mut sections = IdVec::filled(0, plan_sections.len());
     for &entry in facts.plan.locals() {

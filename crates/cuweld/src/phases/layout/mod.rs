@@ -7,6 +7,7 @@ mod textures;
 use super::callgraph::CallGraph;
 use super::components::Components;
 use super::live::LiveSet;
+use super::load::Inputs;
 use super::merge::{Content, Plan, SharedVariable};
 use super::references::References;
 use super::resolve::Resolution;
@@ -57,6 +58,8 @@ impl Layout {
 
 /// The facts that layout reads.
 pub struct Facts<'facts, 'data> {
+    /// The inputs.
+    pub inputs: &'facts Inputs<'data>,
     /// What names mean.
     pub resolution: &'facts Resolution<'data>,
     /// Who calls whom.

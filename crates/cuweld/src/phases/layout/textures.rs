@@ -9,10 +9,11 @@ use super::Facts;
 use super::sort::{Tie, dealt_merge_sort};
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
+use crate::phases::resolve::{Symbol, is_texture};
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The slots, and the kernels that have them.
 #[derive(Debug, Default)]
@@ -21,6 +22,10 @@ pub struct TextureLayout {
     offsets: HashMap<SymbolId, u64>,
     base: u64,
     kernels: Vec<FunctionId>,
+    /// The kernels that reach a sampler, or whose object keeps samplers apart from textures; for the others, nobody fills the slots
+    /// of samplers.
+    with_samplers: HashSet<FunctionId>,
+    is_sampler: HashSet<SymbolId>,
 }
 
 /// The alignment of the slots where there are two views of them.
@@ -71,9 +76,11 @@ pub const TEXTURE_KINDS: [TextureKind; 3] = [
 ];
 
 impl TextureLayout {
-    /// The slots, in ascending order of offset.
-    pub fn slots(&self) -> &[(SymbolId, u64)] {
-        &self.slots
+    /// The slots that the driver fills for a kernel, in ascending order of offset.
+    pub fn filled_slots(&self, kernel: FunctionId) -> impl DoubleEndedIterator<Item = (SymbolId, u64)> + '_ {
+        let with_samplers = self.with_samplers.contains(&kernel);
+        let is_filled = move |symbol| with_samplers || !self.is_sampler.contains(&symbol);
+        self.slots.iter().copied().filter(move |&(symbol, _)| is_filled(symbol))
     }
 
     /// Where in the parameter bank the slots start.
@@ -95,23 +102,20 @@ impl TextureLayout {
 /// Makes the slots, and enlarges the parameter banks of the kernels that use them.
 pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: &mut Report) -> Result<TextureLayout, Failure> {
     let symbols = facts.resolution.symbols();
-    let kernels = match facts.options.executable() {
-        true => facts.references.kernels_with_textures(facts.resolution, facts.graph, facts.components, facts.live),
-        false => Vec::new(),
-    };
-    // Where there are two views, code that no kernel reaches has its fields filled in all the same.
-    let fills_anyway = facts.options.executable() && facts.options.target.views == Views::Two;
-    if kernels.is_empty() && !fills_anyway {
+    let any = symbols.enumerate().any(|(id, symbol)| is_texture(symbol) && facts.references.any(id));
+    if !facts.options.executable() || !any {
         return Ok(TextureLayout::default());
     }
+    let kernels_that_reach = |is_wanted: fn(&Symbol<'_>) -> bool| {
+        facts.references.kernels_that_reach(facts.resolution, facts.graph, facts.components, facts.live, is_wanted)
+    };
+    let kernels = kernels_that_reach(is_texture);
     let mut references = Vec::new();
     for kind in &TEXTURE_KINDS {
         let of_kind = symbols.ids().rev().filter(|&id| symbols[id].kind == kind.symbol);
         let before = references.len();
         references.extend(of_kind);
-        if let Some(&last) = kernels.last()
-            && references.len() - before > kind.limit
-        {
+        if let (Some(&last), true) = (kernels.last(), references.len() - before > kind.limit) {
             return report.fatal(Message::TooManyTextures { limit: kind.limit, kind: kind.plural, kernel: facts.name(last) });
         }
     }
@@ -129,5 +133,12 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     for bank in kernels.iter().filter_map(|&kernel| bank(kernel)) {
         size[bank] = base + 4 * slots.len() as u64;
     }
-    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, base, kernels })
+    let is_sampler = references.iter().copied().filter(|&id| symbols[id].kind == SymbolKind::SAMPLER).collect();
+    let mut with_samplers: HashSet<FunctionId> =
+        kernels_that_reach(|symbol| symbol.kind == SymbolKind::SAMPLER).into_iter().collect();
+    with_samplers.extend(kernels.iter().copied().filter(|&kernel| {
+        let code = facts.resolution.code(facts.inputs, kernel);
+        code.is_some_and(|(file, _)| facts.inputs.files()[file].keeps_samplers_apart)
+    }));
+    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, base, kernels, with_samplers, is_sampler })
 }

@@ -7,6 +7,7 @@ use super::plan::{Content, Local, Name};
 use super::walk::{Facts, Walk};
 use crate::id::{FunctionId, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::phases::load::Role;
+use crate::phases::resolve::is_texture;
 use crate::views::TEXTURE_SLOTS;
 use cubin::elf::{RelaRecord, SHF_INFO_LINK, SHT_RELA};
 use cubin::section::SectionType;
@@ -25,7 +26,7 @@ impl Walk<'_, '_> {
     /// The texture slots of kernels that use any: in the machine's view, behind the parameters.
     pub(super) fn texture_slots(&mut self) {
         let Facts { inputs, resolution, graph, components, live, references, .. } = *self.facts;
-        for kernel in references.kernels_with_textures(resolution, graph, components, live) {
+        for kernel in references.kernels_that_reach(resolution, graph, components, live, is_texture) {
             let Some(text) = self.plan.functions[kernel].text else { continue };
             let Some(id) = self.parameters_of(text) else { continue };
             let section = &inputs.sections()[id];

@@ -153,7 +153,7 @@ mod kinds {
 
     /// Whether a relocation fills a field that selects a texture slot.
     pub fn selects_texture(kind: RelocationType) -> bool {
-        matches!(kind.0, 65 | 66 | 115 | 0x1_0003)
+        matches!(kind.0, 59 | 65 | 66 | 115 | 0x1_0003 | 0x1_0004)
     }
 }
 
