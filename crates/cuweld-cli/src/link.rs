@@ -10,7 +10,7 @@ use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
 use cuweld::inputs::lower::{Compilers, Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, unpack};
-use cuweld::options::{KernelRoots, NameStyle, Options, OutputKind, ToolNoteText};
+use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText};
 use cuweld::trace::Trace;
 use cuweld::{Demand, Input};
 use std::path::Path;
@@ -22,7 +22,8 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
         // As in the reference linker, it is not `-w` that silences warnings.
         silent: arguments.messages.disable_infos,
         as_errors: arguments.messages.warnings_as_errors,
-    });
+    })
+    .limit_errors(arguments.messages.error_limit.filter(|&most| most > 0).map(|most| most as usize));
     for warning in &arguments.warnings {
         report.add(usage_diagnostic(warning));
     }
@@ -37,6 +38,10 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
         },
         None => link(arguments, messages, &mut report, &mut trace),
     };
+    match report.errors_not_shown() {
+        0 => {}
+        count => report.say(Message::ErrorsNotShown { count }),
+    }
     messages.show(&messages.renderer(arguments), report.entries());
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -49,6 +54,9 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
     let files = trace.phase("read", || inputs::read(arguments, report))?;
     let raw = files.raw_inputs();
+    if arguments.messages.trace {
+        raw.iter().for_each(|input| report.list(input.name.as_str()));
+    }
     let unpacked = trace.phase("unpack", || unpack(&raw, &unpack_options(arguments, messages, target), report))?;
     let explains = arguments.messages.verbose && !messages.as_reference(arguments);
     if explains {
@@ -73,11 +81,20 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let options = options(arguments, messages, target, &unpacked);
-            let linked = cuweld::link(&inputs, &options, report, trace)?;
+            let linked = cuweld::link(&inputs, &options, report, trace).inspect_err(|_| {
+                // What is missing may be in an input that could not be used.
+                let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
+                if !messages.as_reference(arguments) && !explains && report.diagnostics().any(is_missing) {
+                    say_what_was_skipped(&files, &unpacked, report);
+                }
+            })?;
             if explains && target.views == Views::Two {
                 report.say(Message::CodeAsCompiled {});
             }
             let left_out = units_left_out(&objects, &linked.left_out);
+            if let (Some(path), Some(map)) = (&arguments.files.map, &linked.map) {
+                write(path, map.as_bytes(), report)?;
+            }
             (linked.image, unpacked.registered(|unit| left_out.contains(&unit)).collect())
         }
     };
@@ -164,12 +181,22 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         force_explicit_addends: mode.force_rela,
         refuse_newer_objects: messages.as_reference(arguments),
         suppress_stack_size_warning: arguments.messages.suppress_stack_size_warning,
+        stack_warning_per_call: messages.as_reference(arguments),
         extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,
         dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
-            CallgraphNames::Demangled => NameStyle::Demangled,
-            CallgraphNames::Mangled => NameStyle::Mangled,
+            // The reference linker demangles in either case.
+            CallgraphNames::Mangled if !messages.as_reference(arguments) => NameStyle::Mangled,
+            _ => NameStyle::Demangled,
         }),
+        listings: Listings {
+            removed: arguments.messages.print_gc_sections,
+            why_live: arguments.messages.why_live.clone(),
+            map: arguments.files.map.as_ref().map(|_| match arguments.files.cref {
+                true => MapContents::SectionsAndCrossReferences,
+                false => MapContents::Sections,
+            }),
+        },
         note,
         ..Options::new(target)
     }

@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::phases::load::Input;
 use crate::phases::{
     attributes, callgraph, components, finalize, info, layout, listing, live, load, machine_debug, merge, number, propagate,
-    references, registers, relocate, resolve, undefined,
+    references, registers, relocate, resolve, undefined, why_live,
 };
 use crate::trace::Trace;
 
@@ -16,6 +16,8 @@ pub struct Linked {
     pub image: Vec<u8>,
     /// Which inputs were only there in case they are needed, and were not; in ascending order.
     pub left_out: Vec<usize>,
+    /// The map, if it was asked for.
+    pub map: Option<String>,
 }
 
 /// Links `inputs`.
@@ -51,6 +53,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     })?;
     // What is wrong with the program as a whole: all of it is said before the link ends.
     trace.phase("check", || {
+        why_live::list(&why_live::Facts { inputs, resolution, graph, live, options }, report);
         undefined::check(inputs, resolution, live, options, report);
         let facts = registers::Facts { inputs, resolution, graph, components, live, attributes, properties, plan };
         registers::check(&facts, options, report);
@@ -89,7 +92,10 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     trace.phase("write", || {
         let mut image = vec![0; linked.size() as usize];
         match linked.write(&mut image) {
-            Ok(()) => Ok(Linked { image, left_out: inputs.left_out().to_vec() }),
+            Ok(()) => {
+                let map = options.listings.map.map(|contents| linked.map(contents));
+                Ok(Linked { image, left_out: inputs.left_out().to_vec(), map })
+            }
             Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
         }
     })

@@ -28,12 +28,16 @@ pub struct Options {
     pub refuse_newer_objects: bool,
     /// Do not warn about kernels whose stack size can not be known.
     pub suppress_stack_size_warning: bool,
+    /// Warn about those once per call that leads to a recursion, as the reference linker does, instead of once for all.
+    pub stack_warning_per_call: bool,
     /// Warn about functions whose address is taken but that nothing calls (`-extrawarn`).
     pub extra_warnings: bool,
     /// Print the resources that the module and each kernel use (`-v`).
     pub verbose: bool,
     /// Print the call graph.
     pub dump_call_graph: Option<NameStyle>,
+    /// Listings that are made on request.
+    pub listings: Listings,
     /// Make the same mistakes as the reference linker where those change the program, for comparing files; never the default.
     ///
     /// It drops relocations of constants that name a weak function or variable whose copy in the same object was lost; it
@@ -63,6 +67,26 @@ pub enum KernelRoots {
     Matching(Vec<String>),
     /// The same, with the patterns that host code gives for the kernels it launches.
     LaunchedByHost(Vec<String>),
+}
+
+/// Listings that only who wants to know something asks for.
+#[derive(Clone, Debug, Default)]
+pub struct Listings {
+    /// The functions that were removed (`--print-gc-sections`).
+    pub removed: bool,
+    /// Names, mangled or not, of which to say why they stay (`--why-live`).
+    pub why_live: Vec<String>,
+    /// What went where (`--Map`).
+    pub map: Option<MapContents>,
+}
+
+/// What a map tells.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum MapContents {
+    /// Sections, their pieces and symbols.
+    Sections,
+    /// That, and which objects define and mention each name (`--cref`).
+    SectionsAndCrossReferences,
 }
 
 /// How names are written in listings.
@@ -133,9 +157,11 @@ impl Options {
             force_explicit_addends: false,
             refuse_newer_objects: false,
             suppress_stack_size_warning: false,
+            stack_warning_per_call: false,
             extra_warnings: false,
             verbose: false,
             dump_call_graph: None,
+            listings: Listings::default(),
             imitate_defects: false,
             note: ToolNoteText::cuweld(&format!("-arch {} ", target.name)),
         }

@@ -195,6 +195,8 @@ messages! {
         "An input adds nothing to the link.";
     3405 Info Compiled { file: String, milliseconds: u128 } "'{file}' was compiled in {milliseconds} ms"
         "An input held no code for the target, but PTX or intermediate code.";
+    3406 Info ErrorsNotShown { count: usize } "{count} more errors are not shown"
+        "There were more errors than --error-limit allows to show.";
     3409 Info CodeAsCompiled {} "kernels keep the machine code that the compiler made for them"
         "For sm_100 and later, the reference linker generates the machine code of all functions anew, and so schedules some \
          instructions better, and adds barriers for debuggers with -g. This linker generates no code: what the compiler made is \
@@ -211,5 +213,13 @@ mod tests {
     fn codes_are_unique_and_ascending() {
         let codes: Vec<u16> = Code::EXPLANATIONS.iter().map(|(code, _)| code.0).collect();
         assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
+    }
+
+    #[test]
+    fn every_message_is_explained() {
+        for (code, explanation) in Code::EXPLANATIONS {
+            assert!(explanation.len() > 15 && explanation.ends_with(['.', ')']), "{code}: {explanation}");
+            assert!(!explanation.contains("  "), "{code}: {explanation}");
+        }
     }
 }

@@ -38,6 +38,8 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// What it is.
     pub message: Message,
+    /// The message in cuweld's own words, where those say more than the reference linker's.
+    pub headline: Option<String>,
     /// Further places that belong to it: who refers to the name, where the other definition stands.
     pub also: Vec<String>,
     /// What would help.
@@ -47,7 +49,13 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A diagnostic with the message's usual severity.
     pub fn new(message: Message) -> Self {
-        Diagnostic { severity: message.severity(), message, also: Vec::new(), hint: None }
+        Diagnostic { severity: message.severity(), message, headline: None, also: Vec::new(), hint: None }
+    }
+
+    /// Says it in other words than the reference linker's.
+    pub fn headline(mut self, text: impl Into<String>) -> Self {
+        self.headline = Some(text.into());
+        self
     }
 
     /// Adds a related place.
@@ -60,6 +68,12 @@ impl Diagnostic {
     pub fn hint(mut self, text: impl Into<String>) -> Self {
         self.hint = Some(text.into());
         self
+    }
+}
+
+impl From<Message> for Diagnostic {
+    fn from(message: Message) -> Self {
+        Diagnostic::new(message)
     }
 }
 
@@ -106,12 +120,26 @@ pub struct Report {
     policy: WarningPolicy,
     entries: Vec<Entry>,
     errors: usize,
+    /// How many errors are shown.
+    most_errors: Option<usize>,
 }
 
 impl Report {
     /// An empty log.
     pub fn new(policy: WarningPolicy) -> Self {
         Report { policy, ..Report::default() }
+    }
+
+    /// Shows no more than this many errors; the others are only counted. What ends a link is always shown.
+    pub fn limit_errors(mut self, most: Option<usize>) -> Self {
+        self.most_errors = most;
+        self
+    }
+
+    /// How many errors were not shown.
+    pub fn errors_not_shown(&self) -> usize {
+        let shown = self.diagnostics().filter(|diagnostic| diagnostic.severity >= Severity::Error).count();
+        self.errors - shown
     }
 
     /// Records a message.
@@ -130,6 +158,10 @@ impl Report {
         }
         if diagnostic.severity >= Severity::Error {
             self.errors += 1;
+            let is_over = self.most_errors.is_some_and(|most| self.errors > most);
+            if is_over && diagnostic.severity == Severity::Error {
+                return;
+            }
         }
         self.entries.push(Entry::Diagnostic(diagnostic));
     }
@@ -140,8 +172,8 @@ impl Report {
     }
 
     /// Records a message that ends the link.
-    pub fn fatal<T>(&mut self, message: Message) -> Result<T, Failure> {
-        self.add(Diagnostic { severity: Severity::Fatal, ..Diagnostic::new(message) });
+    pub fn fatal<T>(&mut self, diagnostic: impl Into<Diagnostic>) -> Result<T, Failure> {
+        self.add(Diagnostic { severity: Severity::Fatal, ..diagnostic.into() });
         Err(Failure::Fatal)
     }
 
@@ -166,5 +198,21 @@ impl Report {
             Entry::Diagnostic(diagnostic) => Some(diagnostic),
             Entry::Listing(_) => None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_over_the_limit_are_counted() {
+        let mut report = Report::default().limit_errors(Some(2));
+        for name in ["a", "b", "c", "d"] {
+            report.say(Message::NotAKernelEverywhere { name: name.into() });
+        }
+        assert!(report.fatal::<()>(Message::MergeFailed {}).is_err());
+        assert_eq!((report.diagnostics().count(), report.errors_not_shown()), (3, 2));
+        assert!(report.checkpoint().is_err());
     }
 }

@@ -48,11 +48,12 @@ impl Renderer {
 
     fn rich(&self, diagnostic: &Diagnostic) -> String {
         let code = diagnostic.message.code();
+        let words = words(diagnostic);
         let mut text = match diagnostic.severity {
-            Severity::Info => format!("cuweld: {}{}\n", diagnostic.message, self.suffix()),
-            Severity::Warning => format!("cuweld: warning[{code}]: {}{}\n", diagnostic.message, self.suffix()),
+            Severity::Info => format!("cuweld: {words}{}\n", self.suffix()),
+            Severity::Warning => format!("cuweld: warning[{code}]: {words}{}\n", self.suffix()),
             Severity::Error | Severity::Fatal => {
-                format!("cuweld: error[{code}]: {}{}\n", diagnostic.message, self.suffix())
+                format!("cuweld: error[{code}]: {words}{}\n", self.suffix())
             }
         };
         for place in &diagnostic.also {
@@ -71,12 +72,17 @@ impl Renderer {
             "{{\"severity\":\"{}\",\"code\":\"{}\",\"message\":{},\"also\":[{}],\"hint\":{},\"target\":{}}}\n",
             diagnostic.severity.name(),
             diagnostic.message.code(),
-            quoted(&diagnostic.message.to_string()),
+            quoted(&words(diagnostic)),
             list.join(","),
             optional(diagnostic.hint.as_ref()),
             optional(self.target.as_ref())
         )
     }
+}
+
+/// What is said to people and programs.
+fn words(diagnostic: &Diagnostic) -> String {
+    diagnostic.headline.clone().unwrap_or_else(|| diagnostic.message.to_string())
 }
 
 /// A text as a JSON string.
@@ -93,4 +99,50 @@ fn quoted(text: &str) -> String {
     }
     result.push('"');
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostics::Message;
+
+    /// One diagnostic with everything, and a bare one, in every style.
+    #[test]
+    fn styles() {
+        let full = Diagnostic::new(Message::UndefinedReference { name: "_Z1gi".into(), file: "a.cubin".into() })
+            .headline("undefined reference to 'g(int)'")
+            .also("referenced by kernel k in a.cubin")
+            .also("its symbol is _Z1gi")
+            .hint("say \"g\"");
+        let bare = Diagnostic::new(Message::PreserveRelocationsIncomplete { target: "sm_90".into() });
+        let incomplete = bare.message.to_string();
+        for (style, expected_full, expected_bare) in [
+            (
+                Style::Rich,
+                "cuweld: error[CW3108]: undefined reference to 'g(int)' (target: sm_90)\n  >>> referenced by kernel k in a.cubin\n  \
+                 >>> its symbol is _Z1gi\n  hint: say \"g\"\n"
+                    .to_owned(),
+                format!("cuweld: warning[CW3301]: {incomplete} (target: sm_90)\n"),
+            ),
+            (
+                Style::Nvlink,
+                "tool error   : Undefined reference to '_Z1gi' in 'a.cubin' (target: sm_90)\n".to_owned(),
+                format!("tool warning : {incomplete} (target: sm_90)\n"),
+            ),
+            (
+                Style::Json,
+                "{\"severity\":\"error\",\"code\":\"CW3108\",\"message\":\"undefined reference to 'g(int)'\",\"also\":\
+                 [\"referenced by kernel k in a.cubin\",\"its symbol is _Z1gi\"],\"hint\":\"say \\\"g\\\"\",\"target\":\"sm_90\"}\n"
+                    .to_owned(),
+                format!(
+                    "{{\"severity\":\"warning\",\"code\":\"CW3301\",\"message\":{},\"also\":[],\"hint\":null,\"target\":\"sm_90\"}}\n",
+                    quoted(&incomplete)
+                ),
+            ),
+        ] {
+            let renderer = Renderer { style, tool: "tool".into(), target: Some("sm_90".into()) };
+            assert_eq!(renderer.render(&Entry::Diagnostic(full.clone())), expected_full);
+            assert_eq!(renderer.render(&Entry::Diagnostic(bare.clone())), expected_bare);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 pub mod attributes;
 pub mod callgraph;
 pub mod components;
+pub mod explain;
 pub mod finalize;
 pub mod info;
 pub mod layout;
@@ -19,3 +20,4 @@ pub mod registers;
 pub mod relocate;
 pub mod resolve;
 pub mod undefined;
+pub mod why_live;

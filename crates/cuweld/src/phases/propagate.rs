@@ -11,6 +11,7 @@
 use super::attributes::{Attributes, Combine, FLOWING, Moment, flowing_row};
 use super::callgraph::CallGraph;
 use super::components::Components;
+use super::explain;
 use super::live::LiveSet;
 use super::load::Inputs;
 use super::reach;
@@ -299,15 +300,20 @@ impl Facts<'_, '_> {
         }
     }
 
-    /// One warning per call of a kernel that leads to a recursion.
+    /// Warns of kernels that lead to a recursion: of all at once, or once per call.
     fn report_unknown_stacks(&self, flows: &[Flow], options: &Options, report: &mut Report) {
         if options.suppress_stack_size_warning {
             return;
         }
-        for &kernel in self.live.kernels() {
-            if flows[self.components.of(self.graph, kernel)].stack.is_some() {
-                continue;
+        let is_unknown = |kernel: &FunctionId| flows[self.components.of(self.graph, *kernel)].stack.is_none();
+        let kernels: Vec<FunctionId> = self.live.kernels().iter().copied().filter(is_unknown).collect();
+        if !options.stack_warning_per_call {
+            if let Some(diagnostic) = explain::stack::describe(&kernels, self.graph, self.components, self.resolution) {
+                report.add(diagnostic);
             }
+            return;
+        }
+        for kernel in kernels {
             for callee in self.graph.callees(kernel) {
                 if flows[self.components.of(self.graph, callee)].stack.is_none() {
                     report.say(Message::UnknownStackSize { kernel: self.resolution.name(kernel).into() });

@@ -7,6 +7,7 @@
 use super::attributes::Attributes;
 use super::callgraph::CallGraph;
 use super::components::Components;
+use super::explain::path;
 use super::live::LiveSet;
 use super::load::Inputs;
 use super::merge::Plan;
@@ -14,7 +15,7 @@ use super::propagate::KernelProperties;
 use super::reach;
 use super::resolve::Resolution;
 use crate::demangle::demangle;
-use crate::diagnostics::{Message, Report};
+use crate::diagnostics::{Diagnostic, Message, Report};
 use crate::id::{FunctionId, Id};
 use crate::options::{NameStyle, Options};
 use std::fmt::Write;
@@ -89,18 +90,39 @@ impl Facts<'_, '_> {
             current[position] = registers;
             let limit = self.attributes.of(kernel).register_limit.unwrap_or(u32::MAX);
             if registers > limit {
-                report.say(Message::RegisterLimit {
-                    kernel: self.resolution.name(kernel).into(),
-                    limit,
-                    function: self.resolution.name(function).into(),
-                    registers,
-                });
+                report.add(self.over_limit(kernel, limit, function, registers));
             }
             if let Some(style) = style {
                 let (function, kernel) = (self.shown(function, style), self.shown(kernel, style));
                 report.list(format!("regcount {registers} for {function} propagated to entry {kernel}"));
             }
         }
+    }
+
+    /// Says that a function uses more registers than a kernel that calls it may, and on which way it is called.
+    fn over_limit(&self, kernel: FunctionId, limit: u32, function: FunctionId, registers: u32) -> Diagnostic {
+        let message = Message::RegisterLimit {
+            kernel: self.resolution.name(kernel).into(),
+            limit,
+            function: self.resolution.name(function).into(),
+            registers,
+        };
+        let shown = |function: FunctionId| self.shown(function, NameStyle::Demangled);
+        let mut diagnostic = Diagnostic::new(message).headline(format!(
+            "kernel '{}' may use {limit} registers, but calls '{}', which uses {registers}",
+            shown(kernel),
+            shown(function)
+        ));
+        let (start, end) = (self.graph.node(kernel), self.graph.node(function));
+        if let Some(way) = path::shortest(self.graph, std::iter::once(start), |node| node == end, |_| true, false) {
+            diagnostic = diagnostic.also(format!("called as {}", path::text(&way, self.graph, self.resolution)));
+        }
+        if let Some((file, _)) = self.resolution.code(self.inputs, function) {
+            diagnostic = diagnostic.also(format!("defined in {}", self.inputs.files()[file].name));
+        }
+        diagnostic.hint(format!(
+            "compile that object with -maxrregcount={limit}, or relax the kernel's limit (__launch_bounds__, __maxnreg__)"
+        ))
     }
 
     /// Lists every function with its registers and callees.

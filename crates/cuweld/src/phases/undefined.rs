@@ -2,10 +2,12 @@
 //!
 //! Some functions are defined by the driver when it loads the program. The reference linker has a fixed list of them.
 
+use super::explain;
+use super::explain::referrers::Referrers;
 use super::live::LiveSet;
 use super::load::Inputs;
 use super::resolve::{Resolution, Symbol, is_shared_variable, is_texture};
-use crate::diagnostics::{Message, Report};
+use crate::diagnostics::Report;
 use crate::options::Options;
 
 /// Functions that the driver defines.
@@ -57,17 +59,18 @@ pub fn check(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet, o
     if !options.executable() {
         return;
     }
-    for symbol in resolution.symbols().iter() {
+    let mut missing = Vec::new();
+    for (id, symbol) in resolution.symbols().enumerate() {
         let is_missing = match symbol.function {
             Some(function) => live.contains(function) && !is_driver_function(symbol.name),
             None => is_missing_variable(symbol) && !options.allow_undefined_globals,
         };
         if is_missing && symbol.definition.is_none() && symbol.common_align.is_none() {
-            report.say(Message::UndefinedReference {
-                name: symbol.name.into(),
-                file: inputs.files()[symbol.first.file].name.into(),
-            });
+            missing.push(id);
         }
+    }
+    for diagnostic in explain::undefined::describe(&Referrers { inputs, resolution, live }, &missing) {
+        report.add(diagnostic);
     }
 }
 

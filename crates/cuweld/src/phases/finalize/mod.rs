@@ -4,6 +4,7 @@
 //! number of threads.
 
 mod headers;
+mod map;
 mod names;
 mod notes;
 mod segments;

@@ -79,6 +79,15 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View) -> SymbolTable {
 }
 
 impl Facts<'_, '_> {
+    /// The section that a symbol is in, and its address there.
+    pub fn place(&self, id: SymbolId) -> (Option<SectionId>, u64) {
+        let symbol = &self.resolution.symbols()[id];
+        let shown = self.options.executable() && is_shared_variable(symbol);
+        let position =
+            if shown { self.shared_position(id, symbol, View::Machine) } else { self.position(id, symbol, View::Machine) };
+        (position.section, position.value)
+    }
+
     /// A symbol's entry without its section, and that section.
     fn symbol(&self, id: SymbolId, name: u32, view: View) -> (SymbolRecord, Option<SectionId>) {
         let symbol = &self.resolution.symbols()[id];

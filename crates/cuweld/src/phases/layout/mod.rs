@@ -1,5 +1,6 @@
 //! Layout: addresses in the memories that the linker lays out, and the final sizes of everything that has one.
 
+mod limits;
 mod shared;
 mod sort;
 mod textures;
@@ -10,8 +11,8 @@ use super::live::LiveSet;
 use super::load::Inputs;
 use super::merge::{Content, Plan, SharedVariable};
 use super::references::References;
-use super::resolve::Resolution;
-use crate::diagnostics::{Failure, Message, Report};
+use super::resolve::{Resolution, Symbol};
+use crate::diagnostics::{Failure, Report};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use shared::SharedLayout;
@@ -109,37 +110,6 @@ pub fn layout(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Layout, Fail
         size[section] = extent.size;
         align[section] = extent.align;
     }
-    check_limits(facts, &shared, &size, report);
+    limits::check(facts, &shared, &size, report);
     Ok(Layout { shared, textures, commons, size, align })
-}
-
-/// Reports memories that are too small for what the program puts there, in the order of the sections.
-fn check_limits(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<SectionId, u64>, report: &mut Report) {
-    let target = facts.options.target;
-    let limit = target.constant_limit;
-    let executable = facts.options.executable();
-    for (id, section) in facts.plan.sections().enumerate() {
-        let used = size[id];
-        let owner = section.target.and_then(|text| match facts.plan.sections()[text].content {
-            Content::Text(function) => Some(function),
-            _ => None,
-        });
-        match (section.content, section.kind.constant_bank(), owner) {
-            (Content::KernelShared(kernel), ..) if executable && shared.used_by(kernel) > target.shared_limit => {
-                let (used, limit) = (shared.used_by(kernel), target.shared_limit);
-                report.say(Message::TooMuchShared { kernel: facts.name(kernel), used, limit });
-            }
-            (Content::Pieces, Some(0), Some(kernel)) if executable && used > limit => {
-                report.say(Message::TooMuchParameters { kernel: facts.name(kernel), used, limit });
-            }
-            (Content::Pieces, Some(_), None) if used > limit => report.say(Message::TooMuchConstant { used, limit }),
-            _ => {}
-        }
-    }
-    for &kernel in facts.live.kernels().iter().rev().filter(|_| executable) {
-        let constants = facts.plan.function(kernel).constants;
-        if constants.is_some_and(|section| size[section] > limit) {
-            report.say(Message::TooMuchCompilerConstant { kernel: facts.name(kernel) });
-        }
-    }
 }

@@ -258,6 +258,18 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     layout
 }
 
+/// The variables in a kernel's shared memory, with their sizes.
+pub fn variables_of(facts: &Facts<'_, '_>, layout: &SharedLayout, kernel: FunctionId) -> Vec<(SymbolId, u64)> {
+    let users = Users::find(facts);
+    let is_in = |variable: &&SharedVariable| {
+        layout.address(variable.symbol).is_some_and(|address| match address.kernel {
+            Some(owner) => owner == kernel,
+            None => users.of(variable.symbol).contains(&kernel),
+        })
+    };
+    facts.shared_variables.iter().filter(is_in).map(|variable| (variable.symbol, variable.size)).collect()
+}
+
 /// Which kernels use what.
 struct Users {
     variables: HashMap<SymbolId, Vec<FunctionId>>,

@@ -291,11 +291,11 @@ pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Repo
     for (result, input) in results.into_iter().zip(inputs) {
         match result {
             Ok(object) => parsed.push(object),
-            Err(message) => {
-                if matches!(*message, Message::WrongArchitecture { .. }) && read::lacks_a_view(input, options.target) {
+            Err(diagnostic) => {
+                if matches!(diagnostic.message, Message::WrongArchitecture { .. }) && read::lacks_a_view(input, options.target) {
                     report.say(Message::LimitedByInput { file: input.name.into(), number: options.target.number });
                 }
-                return report.fatal(*message);
+                return report.fatal(*diagnostic);
             }
         }
     }

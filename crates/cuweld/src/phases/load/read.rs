@@ -2,9 +2,10 @@
 
 use super::arrange::{Arrangement, is_mercury, plain_name};
 use super::{CallRecord, Input, InputSection, InputSymbol, ObjectFile, Parsed, Place, Role, is_shared};
-use crate::diagnostics::Message;
+use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
 use crate::options::Options;
+use crate::phases::explain;
 use crate::views;
 use cubin::callgraph::{self, Edge};
 use cubin::compat::Tag;
@@ -39,13 +40,13 @@ impl Damage {
 }
 
 /// Reads an object. `None`: it is linked already and has nothing to add.
-pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Message>> {
-    let damaged = |Damage(problem): Damage| Box::new(Message::BadObject { file: input.name.into(), problem });
+pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
+    let damaged = |Damage(problem): Damage| Box::new(Diagnostic::new(Message::BadObject { file: input.name.into(), problem }));
     let file = File::parse(input.bytes).map_err(|error| damaged(error.into()))?;
     if file.header().kind == cubin::elf::ET_EXEC {
         return Ok(None);
     }
-    check_fitness(&file, input.name, options).map_err(Box::new)?;
+    check_fitness(&file, input.name, options)?;
     let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| {
         damaged(match file.section(index) {
             Some(section) => Damage::of(section, "there is no machine code or data for it".into()),
@@ -67,21 +68,25 @@ fn newer_toolkit(file: &File<'_>) -> Option<u32> {
 }
 
 /// Whether an object may take part in a link for the target at all.
-fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Message> {
+fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Box<Diagnostic>> {
     let target = options.target;
     if !target.accepts(file.sm(), file.is_accelerated()) {
-        return Err(Message::WrongArchitecture { file: name.into(), target: target.name.into() });
+        return Err(Box::new(explain::architecture::describe(name, target, file.sm(), file.is_accelerated())));
     }
     if target.views == Views::Two && file.sm() != target.number && !runs_as_it_is(file, target) {
         let compiled_for = format!("sm_{}", file.sm());
-        return Err(Message::NotForTheTarget { file: name.into(), target: target.name.into(), compiled_for });
+        let message = Message::NotForTheTarget { file: name.into(), target: target.name.into(), compiled_for };
+        return Err(Box::new(
+            Diagnostic::new(message).hint("compile it for the target, or name the toolkit's linker with --finalizer"),
+        ));
     }
     let toolkit = file.toolkit();
     if let Some(found) = newer_toolkit(file).filter(|_| options.refuse_newer_objects) {
-        return Err(Message::NewerThanToolkit { file: name.into(), found, known: KNOWN_TOOLKIT });
+        let message = Message::NewerThanToolkit { file: name.into(), found, known: KNOWN_TOOLKIT };
+        return Err(Box::new(message.into()));
     }
     if toolkit.is_some_and(|found| found < target.oldest_toolkit) {
-        return Err(Message::OlderThanSupported { file: name.into() });
+        return Err(Box::new(Message::OlderThanSupported { file: name.into() }.into()));
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 use super::Symbol;
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::FileId;
+use crate::phases::explain::clash::{self as explain, Side};
 use crate::phases::load::{InputSymbol, Inputs, OTHER_KERNEL, Place};
 use cubin::symbol::{Binding, Space, SymbolKind};
 
@@ -147,17 +148,54 @@ impl Clash<'_> {
             Owner::File(file) => file_name(file),
             Owner::Nobody => "<input>".to_owned(),
         };
-        let file = file_name(file);
-        Diagnostic::new(match *self {
-            Clash::Kernel { name } => Message::NotAKernelEverywhere { name: name.into() },
-            Clash::Space { name, first, .. } => Message::SpaceMismatch { name: name.into(), file, first: owner_name(first) },
-            Clash::Size { name, first } => Message::SizeMismatch { name: name.into(), file, first: owner_name(first) },
-            Clash::Definition { name, first } => {
-                Message::MultipleDefinition { name: name.into(), file, first: owner_name(first) }
+        let here = file_name(file);
+        let sides = |name: &str, first: Owner| {
+            let earlier = match first {
+                Owner::File(first) => Side::find(inputs, first, name),
+                Owner::Nobody => Side::before(inputs, file, name),
+            };
+            [earlier, Side::find(inputs, file, name)]
+        };
+        let say = |message: Message, name: &str, headline: &str| {
+            Diagnostic::new(message).headline(format!("'{}' {headline}", explain::shown(name)))
+        };
+        match *self {
+            Clash::Kernel { name } => {
+                let message = Message::NotAKernelEverywhere { name: name.into() };
+                let sides = [Side::before(inputs, file, name), Side::find(inputs, file, name)];
+                explain::add_sides(say(message, name, "is a kernel in one object and none in another"), &sides)
+                    .hint("declare it __global__ everywhere, or nowhere")
             }
-            Clash::Common { name, file } => Message::CommonLargerThanDefinition { name: name.into(), file: file_name(file) },
-            Clash::Prototype { name, first } => Message::PrototypeMismatch { name: name.into(), file, first: file_name(first) },
-            Clash::Parameters { name } => Message::ParameterSizeMismatch { name: name.into() },
-        })
+            Clash::Space { name, first, .. } => {
+                let message = Message::SpaceMismatch { name: name.into(), file: here, first: owner_name(first) };
+                explain::add_sides(say(message, name, "is different things in different objects"), &sides(name, first))
+                    .hint("declare it the same way everywhere")
+            }
+            Clash::Size { name, first } => {
+                let message = Message::SizeMismatch { name: name.into(), file: here, first: owner_name(first) };
+                explain::add_sides(say(message, name, "has different sizes in different objects"), &sides(name, first))
+                    .hint("compile both with the same declaration")
+            }
+            Clash::Definition { name, first } => {
+                let message = Message::MultipleDefinition { name: name.into(), file: here, first: owner_name(first) };
+                explain::add_definitions(say(message, name, "is defined more than once"), &sides(name, first))
+            }
+            Clash::Common { name, file: larger } => {
+                let message = Message::CommonLargerThanDefinition { name: name.into(), file: file_name(larger) };
+                let sides = [Side::before(inputs, file, name), Side::find(inputs, file, name)];
+                explain::add_sides(say(message, name, "is defined larger without a value than with one"), &sides)
+                    .hint("declare it extern where it has no value")
+            }
+            Clash::Prototype { name, first } => {
+                let message = Message::PrototypeMismatch { name: name.into(), file: here, first: file_name(first) };
+                let diagnostic = say(message, name, "is called in another way than it is defined");
+                explain::add_prototypes(diagnostic, inputs, file, name).hint("compile all objects with the same declaration")
+            }
+            Clash::Parameters { name } => {
+                let message = Message::ParameterSizeMismatch { name: name.into() };
+                say(message, name, "has parameters of different sizes in different objects")
+                    .hint("compile all objects with the same definition of the kernel")
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::clash::{self, Clash};
 use super::{Fate, Function, Mention, Part, Resolution, Symbol};
-use crate::diagnostics::{Failure, Message, Report};
+use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId, SymbolId};
 use crate::options::Options;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
@@ -353,6 +353,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             report.add(clash.describe(self.inputs, file));
         }
         let function_over_variable = self.clashes.iter().any(Clash::confuses_call_graph);
-        report.fatal(if function_over_variable { Message::NoCallGraphNode {} } else { Message::MergeFailed {} })
+        let message = if function_over_variable { Message::NoCallGraphNode {} } else { Message::MergeFailed {} };
+        let file = self.inputs.files()[file].name;
+        report.fatal(Diagnostic::new(message).headline(format!("'{file}' can not be in one program with the objects before it")))
     }
 }

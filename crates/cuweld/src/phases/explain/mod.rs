@@ -1,0 +1,30 @@
+//! Explain: what people need to know to act on a message, beyond the fact itself.
+//!
+//! Everything here is found out only once a message has to be made, from what the phases know anyway: who refers to a missing
+//! name, on which path a kernel calls a function, which variables fill a memory.
+
+pub mod architecture;
+pub mod clash;
+pub mod memory;
+pub mod near;
+pub mod path;
+mod prototype;
+pub mod referrers;
+pub mod stack;
+pub mod undefined;
+
+/// The first few of many, and how many more there are.
+pub fn first_few(items: impl IntoIterator<Item = String>, most: usize) -> Vec<String> {
+    let mut items = items.into_iter();
+    let mut shown: Vec<String> = items.by_ref().take(most).collect();
+    match items.count() {
+        0 => {}
+        more => shown.push(format!("and {more} more")),
+    }
+    shown
+}
+
+/// A number of bytes.
+fn bytes(count: u64) -> String {
+    if count == 1 { "1 byte".into() } else { format!("{count} bytes") }
+}

@@ -1,0 +1,74 @@
+//! Who refers to a name.
+
+use crate::demangle::demangle;
+use crate::id::{FileId, InputSectionId, SymbolId};
+use crate::phases::live::LiveSet;
+use crate::phases::load::{InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
+use crate::phases::resolve::{Fate, Resolution};
+use cubin::symbol::SymbolKind;
+use std::collections::{HashMap, HashSet};
+
+/// The facts that the search for references reads.
+pub struct Referrers<'facts, 'data> {
+    /// The inputs.
+    pub inputs: &'facts Inputs<'data>,
+    /// What names mean.
+    pub resolution: &'facts Resolution<'data>,
+    /// What stays.
+    pub live: &'facts LiveSet,
+}
+
+impl Referrers<'_, '_> {
+    /// Who refers to each of some names, one line per function or variable.
+    pub fn of(&self, wanted: &[SymbolId]) -> HashMap<SymbolId, Vec<String>> {
+        let wanted: HashSet<SymbolId> = wanted.iter().copied().collect();
+        let mut references: HashMap<SymbolId, Vec<String>> = HashMap::new();
+        for (file, object) in self.inputs.files().enumerate() {
+            for section in object.sections.iter() {
+                let row = &self.inputs.sections()[section];
+                let (Role::Relocations { .. }, Some(target)) = (row.role, row.target) else { continue };
+                for entry in self.inputs.relocations(file, section) {
+                    let Some(meaning) = entry.symbol.and_then(|symbol| self.resolution.meaning(symbol)) else { continue };
+                    if !wanted.contains(&meaning) {
+                        continue;
+                    }
+                    if let Some(line) = self.referrer(file, target, entry.offset) {
+                        let lines = references.entry(meaning).or_default();
+                        if lines.last() != Some(&line) {
+                            lines.push(line);
+                        }
+                    }
+                }
+            }
+        }
+        references
+    }
+
+    /// What stands at an offset of a section, in words.
+    fn referrer(&self, file: FileId, section: InputSectionId, offset: u64) -> Option<String> {
+        let row = &self.inputs.sections()[section];
+        let file_name = self.inputs.files()[file].name;
+        match row.role {
+            Role::Text => {
+                let owner = row.owner?;
+                let function = self.resolution.function(owner)?;
+                let counts = self.resolution.fate(owner) == Fate::Taken && self.live.contains(function);
+                let symbol = &self.inputs.symbols()[owner];
+                let kind = if symbol.other & OTHER_KERNEL != 0 { "kernel" } else { "function" };
+                counts.then(|| format!("referenced by {kind} {} in {file_name}", demangle(symbol.name)))
+            }
+            Role::GlobalData | Role::ModuleConstants(_) => {
+                let holds = |symbol: &&InputSymbol<'_>| {
+                    symbol.place == Place::Section(section)
+                        && symbol.kind != SymbolKind::SECTION
+                        && (symbol.value..symbol.value.saturating_add(symbol.size)).contains(&offset)
+                };
+                let symbols = self.inputs.files()[file].symbols.iter().map(|id| &self.inputs.symbols()[id]);
+                let variable = { symbols }.find(holds);
+                let name = variable.map_or_else(|| row.name.into(), |symbol| demangle(symbol.name));
+                Some(format!("referenced by variable {name} in {file_name}"))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Undefined references: who refers to the name, and what was perhaps meant.
+
+use super::referrers::Referrers;
+use super::{first_few, near};
+use crate::demangle::demangle;
+use crate::diagnostics::{Diagnostic, Message};
+use crate::id::SymbolId;
+use crate::phases::load::{Inputs, Place};
+use cubin::symbol::{Binding, SymbolKind};
+
+/// How many references are shown.
+const MOST_REFERENCES: usize = 3;
+/// For how many names it is tried to find what was meant.
+const MOST_HINTS: usize = 20;
+
+/// Makes one message for each missing name.
+pub fn describe(facts: &Referrers<'_, '_>, missing: &[SymbolId]) -> Vec<Diagnostic> {
+    let mut references = facts.of(missing);
+    let definitions = if missing.is_empty() { Vec::new() } else { definitions(facts.inputs) };
+    let mut diagnostics = Vec::with_capacity(missing.len());
+    for (index, &id) in missing.iter().enumerate() {
+        let symbol = &facts.resolution.symbols()[id];
+        let file = facts.inputs.files()[symbol.first.file].name;
+        let shown = demangle(symbol.name);
+        let message = Message::UndefinedReference { name: symbol.name.into(), file: file.into() };
+        let mut diagnostic = Diagnostic::new(message).headline(format!("undefined reference to '{shown}'"));
+        diagnostic.also = first_few(references.remove(&id).unwrap_or_default(), MOST_REFERENCES);
+        if diagnostic.also.is_empty() {
+            diagnostic.also.push(format!("named in {file}"));
+        }
+        if shown != symbol.name {
+            diagnostic.also.push(format!("its symbol is {}", symbol.name));
+        }
+        let meant = if index < MOST_HINTS { meant(symbol.name, &shown, &definitions) } else { None };
+        diagnostics.push(diagnostic.hint(meant.unwrap_or_else(|| {
+            "give the object or library that defines it, compiled with -rdc=true and for this architecture".to_owned()
+        })));
+    }
+    diagnostics
+}
+
+/// Something that an input defines.
+struct Definition<'data> {
+    name: &'data str,
+    shown: String,
+    base: String,
+    file: &'data str,
+    local: bool,
+}
+
+/// Everything that the inputs define.
+fn definitions<'data>(inputs: &Inputs<'data>) -> Vec<Definition<'data>> {
+    let mut definitions = Vec::new();
+    for object in inputs.files().iter() {
+        for symbol in object.symbols.iter().map(|id| &inputs.symbols()[id]) {
+            let is_nameable = symbol.kind != SymbolKind::SECTION && !symbol.name.is_empty() && !symbol.name.starts_with('.');
+            if symbol.place != Place::Undefined && is_nameable {
+                let shown = demangle(symbol.name).into_owned();
+                let local = symbol.binding == Binding::LOCAL;
+                let base = near::base(&shown);
+                definitions.push(Definition { name: symbol.name, shown, base, file: object.name, local });
+            }
+        }
+    }
+    definitions
+}
+
+/// What was perhaps meant by a name that nobody defines.
+fn meant(name: &str, shown: &str, definitions: &[Definition<'_>]) -> Option<String> {
+    let named = |definition: &&Definition<'_>| definition.shown.replace("<unnamed>::", "") == shown;
+    if let Some(found) = definitions.iter().filter(|definition| definition.local).find(named) {
+        return Some(format!(
+            "{} defines it for itself only: take away 'static', or the namespace without a name around it",
+            found.file
+        ));
+    }
+    let base = near::base(shown);
+    let visible = || definitions.iter().filter(|definition| !definition.local);
+    if let Some(found) = visible().find(|definition| definition.base == base) {
+        let advice = if is_mangled(name) == is_mangled(found.name) {
+            "do its declarations agree?"
+        } else {
+            "declare both extern \"C\", or neither"
+        };
+        return Some(format!("{} defines '{}': {advice}", found.file, found.shown));
+    }
+    let nearest =
+        visible().filter_map(|found| Some((near::distance(&base, &found.base)?, found))).min_by_key(|&(distance, _)| distance);
+    nearest.map(|(_, found)| format!("{} defines '{}': is the name misspelled?", found.file, found.shown))
+}
+
+fn is_mangled(name: &str) -> bool {
+    name.starts_with("_Z")
+}

@@ -1,0 +1,100 @@
+//! The map: which sections the file has, from which objects their pieces come, and where names are in them.
+
+use super::Linked;
+use crate::demangle::demangle;
+use crate::id::{FileId, SectionId, SymbolId};
+use crate::options::MapContents;
+use crate::phases::load::Place;
+use crate::phases::merge::Local;
+use crate::phases::resolve::Symbol;
+use crate::views::View;
+use cubin::symbol::{Binding, SymbolKind};
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// What the columns hold.
+const HEADING: &str = "    Offset       Size  Align  Section, piece, symbol\n";
+
+impl Linked<'_, '_> {
+    /// The map as text.
+    pub fn map(&self, contents: MapContents) -> String {
+        let mut text = String::from(HEADING);
+        let mut symbols = self.symbols_by_section();
+        let sections = self.image.sections.iter().skip(1).zip(self.facts.numbering.sections());
+        for (header, &part) in sections.filter(|(_, part)| part.view == View::Machine) {
+            let section = &self.facts.plan.sections()[part.section];
+            _ = writeln!(text, "{:>10x} {:>10x} {:>6} {}", header.offset, header.size, header.align, section.name);
+            for piece in section.pieces.iter() {
+                let row = &self.facts.inputs.sections()[piece.section];
+                let file = self.facts.inputs.files()[self.facts.inputs.file_of_section(piece.section)].name;
+                _ = writeln!(text, "{:>10x} {:>10x} {:>6}   {file}:({})", piece.offset, row.size, row.align, row.name);
+            }
+            for (value, symbol) in symbols.remove(&part.section).unwrap_or_default() {
+                let symbol = &self.facts.resolution.symbols()[symbol];
+                _ = writeln!(text, "{value:>10x} {:>10x} {:>6}     {}", symbol.size, "", demangle(symbol.name));
+            }
+        }
+        if contents == MapContents::SectionsAndCrossReferences {
+            self.cross_references(&mut text);
+        }
+        text
+    }
+
+    /// The symbols of each section, in the order of their addresses. Shared variables are here whether or not the file shows them.
+    fn symbols_by_section(&self) -> HashMap<SectionId, Vec<(u64, SymbolId)>> {
+        let mut symbols: HashMap<SectionId, Vec<(u64, SymbolId)>> = HashMap::new();
+        for &entry in self.facts.numbering.entries(View::Machine) {
+            let Local::Symbol(id) = entry else { continue };
+            let (section, value) = self.facts.place(id);
+            if let Some(section) = section {
+                symbols.entry(section).or_default().push((value, id));
+            }
+        }
+        let reserved = self.facts.options.reserved_shared();
+        for id in self.facts.resolution.symbols().ids().filter(|&id| self.facts.numbering.symbol(id) == 0) {
+            let Some(address) = self.facts.layout.shared().address(id) else { continue };
+            let section = match address.kernel {
+                Some(kernel) => self.facts.plan.function(kernel).shared,
+                None => self.facts.plan.module_shared(),
+            };
+            if let Some(section) = section {
+                symbols.entry(section).or_default().push((address.offset + reserved, id));
+            }
+        }
+        for list in symbols.values_mut() {
+            list.sort_unstable();
+        }
+        symbols
+    }
+
+    /// Which objects define and mention each name, the one whose definition counts first.
+    fn cross_references(&self, text: &mut String) {
+        let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
+        let mut mentions: HashMap<SymbolId, Vec<(FileId, bool)>> = HashMap::new();
+        for (file, object) in inputs.files().enumerate() {
+            for id in object.symbols.iter() {
+                let row = &inputs.symbols()[id];
+                let Some(meaning) = resolution.meaning(id) else { continue };
+                if row.binding != Binding::LOCAL && row.kind != SymbolKind::SECTION {
+                    mentions.entry(meaning).or_default().push((file, row.place != Place::Undefined));
+                }
+            }
+        }
+        text.push_str("\nCross references: who defines each name, and who else defines or mentions it\n");
+        for (id, symbol) in resolution.symbols().enumerate() {
+            let Some(mut files) = mentions.remove(&id).filter(|_| !is_drivers(symbol)) else { continue };
+            let defining = symbol.definition.map(|definition| definition.file);
+            files.sort_by_key(|&(file, defines)| (Some(file) != defining, !defines, file));
+            _ = writeln!(text, "{}", demangle(symbol.name));
+            for (file, defines) in files {
+                let verb = if defines { "defined" } else { "mentioned" };
+                _ = writeln!(text, "    {verb} in {}", inputs.files()[file].name);
+            }
+        }
+    }
+}
+
+/// Whether a name is one that every object mentions, for the driver.
+fn is_drivers(symbol: &Symbol<'_>) -> bool {
+    symbol.definition.is_none() && (symbol.name.starts_with("__U") || symbol.name.starts_with('.'))
+}
