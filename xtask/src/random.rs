@@ -11,6 +11,7 @@ mod generate;
 mod minimise;
 mod mistakes;
 mod model;
+mod recoded;
 mod rng;
 mod run;
 

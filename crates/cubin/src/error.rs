@@ -229,6 +229,9 @@ pub enum Problem {
         /// Bytes to the end of the section.
         available: u64,
     },
+    /// A capsule holds a token of a kind that is not known.
+    #[error("capsule token {0:#04x} is of no known kind")]
+    CapsuleToken(u8),
     /// An entry of `.nv.callgraph` stands before any group, or opens a group that is not known.
     #[error("call graph entry ({0}, {1}) stands in no known group")]
     CallGraphGroup(u32, i32),

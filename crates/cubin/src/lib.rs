@@ -26,6 +26,7 @@
 //! ```
 
 pub mod callgraph;
+pub mod capsule;
 pub mod compat;
 pub mod dump;
 pub mod elf;

@@ -59,6 +59,9 @@ pub struct Target {
     ///
     /// Not so for the GPUs of embedded systems, which share only the generation's number with the others.
     pub shares_generation: bool,
+    /// The bit that stands for this GPU where an object says on which other GPUs its machine code runs as it is; 0 where no object
+    /// says so.
+    pub fast_path_bit: u64,
     /// The oldest toolkit whose objects can be linked, as they record it: 120 is CUDA 12.0.
     pub oldest_toolkit: u32,
 }
@@ -106,6 +109,7 @@ const TURING_TO_ADA: Target = Target {
     shared_limit: 0xc000,
     constant_limit: 0x1_0000,
     shares_generation: true,
+    fast_path_bit: 0,
     oldest_toolkit: 0,
 };
 
@@ -119,6 +123,18 @@ const HOPPER: Target = Target {
 };
 
 const BLACKWELL: Target = Target { oldest_toolkit: 0, machine_flags: 2, views: Views::Two, ..HOPPER };
+
+const fn blackwell(number: u32) -> Target {
+    let fast_path_bit = match number {
+        100 => 0x01,
+        103 => 0x08,
+        110 => 0x02,
+        120 => 0x10,
+        121 => 0x40,
+        _ => 0,
+    };
+    Target { fast_path_bit, ..BLACKWELL }
+}
 
 const fn target(name: &'static str, number: u32, variant: Variant, common: Target) -> Target {
     Target { name, number, variant, ..common }
@@ -143,21 +159,21 @@ static TARGETS: [Target; 23] = [
     target("sm_89", 89, Plain, TURING_TO_ADA),
     target("sm_90", 90, Plain, HOPPER),
     with_shared(0x3_8c00, target("sm_90a", 90, Accelerated, HOPPER)),
-    target("sm_100", 100, Plain, BLACKWELL),
-    with_shared(0x3_8c00, target("sm_100a", 100, Accelerated, BLACKWELL)),
-    target("sm_100f", 100, Family, BLACKWELL),
-    target("sm_103", 103, Plain, BLACKWELL),
-    with_shared(0x3_8c00, target("sm_103a", 103, Accelerated, BLACKWELL)),
-    target("sm_103f", 103, Family, BLACKWELL),
-    target("sm_110", 110, Plain, BLACKWELL),
-    with_shared(0x3_8c00, target("sm_110a", 110, Accelerated, BLACKWELL)),
-    target("sm_110f", 110, Family, BLACKWELL),
-    target("sm_120", 120, Plain, BLACKWELL),
-    with_shared(0x1_8c00, target("sm_120a", 120, Accelerated, BLACKWELL)),
-    target("sm_120f", 120, Family, BLACKWELL),
-    target("sm_121", 121, Plain, BLACKWELL),
-    with_shared(0x1_8c00, target("sm_121a", 121, Accelerated, BLACKWELL)),
-    target("sm_121f", 121, Family, BLACKWELL),
+    target("sm_100", 100, Plain, blackwell(100)),
+    with_shared(0x3_8c00, target("sm_100a", 100, Accelerated, blackwell(100))),
+    target("sm_100f", 100, Family, blackwell(100)),
+    target("sm_103", 103, Plain, blackwell(103)),
+    with_shared(0x3_8c00, target("sm_103a", 103, Accelerated, blackwell(103))),
+    target("sm_103f", 103, Family, blackwell(103)),
+    target("sm_110", 110, Plain, blackwell(110)),
+    with_shared(0x3_8c00, target("sm_110a", 110, Accelerated, blackwell(110))),
+    target("sm_110f", 110, Family, blackwell(110)),
+    target("sm_120", 120, Plain, blackwell(120)),
+    with_shared(0x1_8c00, target("sm_120a", 120, Accelerated, blackwell(120))),
+    target("sm_120f", 120, Family, blackwell(120)),
+    target("sm_121", 121, Plain, blackwell(121)),
+    with_shared(0x1_8c00, target("sm_121a", 121, Accelerated, blackwell(121))),
+    target("sm_121f", 121, Family, blackwell(121)),
 ];
 
 #[cfg(test)]

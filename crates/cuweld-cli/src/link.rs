@@ -1,12 +1,13 @@
 //! A link from the command line: files in, a file out.
 
 use crate::compilers::{ToolkitCompilers, compile_options};
+use crate::finalizer;
 use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
 use crate::output;
 use crate::side_files;
-use cubin::target::Target;
+use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
 use cuweld::inputs::lower::{Compilers, Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, unpack};
@@ -29,7 +30,16 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
         report.add(usage_diagnostic(warning));
     }
     let mut trace = Trace::default();
-    let result = link(arguments, messages, &mut report, &mut trace);
+    let result = match finalizer::asked_for(arguments) {
+        Some(program) => match finalizer::hand_over(program, std::env::args_os().skip(1)) {
+            Ok(status) => return status,
+            Err(error) => {
+                let file = program.to_string_lossy().into_owned();
+                report.fatal(Message::CannotRun { file, cause: error.to_string() })
+            }
+        },
+        None => link(arguments, messages, &mut report, &mut trace),
+    };
     match report.errors_not_shown() {
         0 => {}
         count => report.say(Message::ErrorsNotShown { count }),
@@ -47,7 +57,6 @@ type IsGiven = fn(&LinkArguments) -> bool;
 /// Options that are understood, but whose effect is not there yet.
 const NOT_YET: &[(IsGiven, &str)] = &[
     (|arguments| arguments.files.save_dir.is_some(), "--save-dir"),
-    (|arguments| arguments.compile.finalizer.is_some(), "--finalizer"),
 ];
 
 fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, trace: &mut Trace) -> Result<(), Failure> {
@@ -103,6 +112,9 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
                     say_what_was_skipped(&files, &unpacked, report);
                 }
             })?;
+            if explains && target.views == Views::Two {
+                report.say(Message::CodeAsCompiled {});
+            }
             let left_out = units_left_out(&objects, &linked.left_out);
             if let (Some(path), Some(map)) = (&arguments.files.map, &linked.map) {
                 write(path, map.as_bytes(), report)?;

@@ -3,6 +3,7 @@
 //! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
 mod compilers;
+mod finalizer;
 mod host_script;
 mod inputs;
 mod link;

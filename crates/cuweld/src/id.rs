@@ -144,6 +144,11 @@ impl<I: Id> IdRange<I> {
         (first..first + self.count as usize).map(I::from_index)
     }
 
+    /// The id behind the last one of the run.
+    pub fn end(self) -> I {
+        I::from_index(self.first.index() + self.count as usize)
+    }
+
     /// The first id of the run, which is also the id that follows an empty run's predecessor.
     pub fn first(self) -> I {
         self.first

@@ -16,6 +16,7 @@ pub mod link;
 pub mod options;
 mod phases;
 pub mod trace;
+mod views;
 
 pub use link::{Linked, link};
 pub use phases::load::{Demand, Input};

@@ -4,8 +4,8 @@ use crate::diagnostics::{Failure, Message, Report};
 use crate::options::Options;
 use crate::phases::load::Input;
 use crate::phases::{
-    attributes, callgraph, components, finalize, info, layout, listing, live, load, merge, number, propagate, references,
-    registers, relocate, resolve, undefined, versions, why_live,
+    attributes, callgraph, components, finalize, info, layout, listing, live, load, machine_debug, merge, number, propagate,
+    references, registers, relocate, resolve, undefined, versions, why_live,
 };
 use crate::trace::Trace;
 
@@ -44,11 +44,12 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         let facts = propagate::Facts { inputs, resolution, graph, components, live, attributes };
         propagate::propagate(&facts, options, report)
     });
-    // Which pieces make which sections, and the order of all names.
-    let (plan, shared_variables) =
-        &trace.phase("merge", || merge::merge(&merge::Facts { inputs, resolution, graph, components, live, options }));
-    // Addresses in the memories that are laid out per kernel: they depend on what code refers to.
+    // What code refers to of the things that are laid out per kernel.
     let references = &trace.phase("references", || references::find(inputs, resolution));
+    // Which pieces make which sections, and the order of all names.
+    let (plan, shared_variables) = &trace
+        .phase("merge", || merge::merge(&merge::Facts { inputs, resolution, graph, components, live, references, options }));
+    // Addresses in the memories that are laid out per kernel.
     let layout = &trace.phase("layout", || {
         let facts = layout::Facts { inputs, resolution, graph, components, live, references, plan, shared_variables, options };
         layout::layout(&facts, report)
@@ -60,17 +61,20 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         let facts = registers::Facts { inputs, resolution, graph, components, live, attributes, properties, plan };
         registers::check(&facts, options, report);
         if options.verbose {
-            listing::Resources { resolution, live, plan, layout, attributes, properties }.list(report);
+            listing::Resources { resolution, live, plan, layout, attributes, properties, options }.list(report);
         }
         report.checkpoint()
     })?;
     // With addresses known: what is settled now, and what the driver has to settle.
-    let relocations =
-        &trace.phase("relocate", || relocate::relocate(&relocate::Facts { inputs, resolution, live, plan, layout, options }));
+    let relocate_facts = &relocate::Facts { inputs, resolution, live, plan, layout, options };
+    let relocations = &trace.phase("relocate", || relocate::relocate(relocate_facts, report))?;
     // With contents known: which sections are empty, and the numbers of the others and of the symbols.
     let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
     let numbering = &trace
         .phase("number", || number::number(&number::Facts { resolution, graph, live, plan, layout, relocations, info, options }));
+    // What the machine's debug information says of functions that stay, in the order of their symbols.
+    let machine_debug =
+        &trace.phase("machine debug", || machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering }));
     // With numbers known: tables, notes and headers, and everything into one buffer.
     let linked = trace.phase("finalize", || {
         finalize::finalize(finalize::Facts {
@@ -82,6 +86,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
             plan,
             layout,
             relocations,
+            machine_debug,
             info,
             numbering,
             options,

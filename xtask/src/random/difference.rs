@@ -70,10 +70,10 @@ fn message_kind(line: &str) -> String {
 }
 
 /// One section: its header without name and place, and its bytes.
-type Section<'a> = (&'a [u8], &'a [u8]);
+pub(super) type Section<'a> = (&'a [u8], &'a [u8]);
 
 /// The sections of a device ELF file by name; sections of one name are joined in order.
-fn sections(file: &[u8]) -> Option<Vec<(String, Section<'_>)>> {
+pub(super) fn sections(file: &[u8]) -> Option<Vec<(String, Section<'_>)>> {
     let number = |at: usize, width: usize| -> Option<usize> {
         let bytes = file.get(at..at.checked_add(width)?)?;
         Some(bytes.iter().rev().fold(0usize, |value, byte| (value << 8) | usize::from(*byte)))

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::difference::{self, Difference};
 use super::emit;
 use super::model::{DebugInfo, Program, Unit};
+use super::recoded;
 
 /// A linker that runs longer than this is stopped. The reference needs exponential time for some call graphs.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -64,6 +65,9 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
         .map_err(|error| format!("{}: {error}", folder.display()))?;
     let expected = link(&tools.reference, &arguments, folder, "reference")?;
     let found = link(&tools.candidate, &arguments, folder, "candidate")?;
+    let inputs: Vec<Vec<u8>> =
+        program.units.iter().filter_map(|unit| fs::read(folder.join(format!("{}.cubin", unit.name))).ok()).collect();
+    let expected = recoded::with_code_of_inputs(expected, &found, &inputs);
     Ok(match difference::between(&expected, &found) {
         None => Verdict::Same(expected.status),
         Some(difference) => Verdict::Different(difference),

@@ -91,6 +91,8 @@ messages! {
         "The table of times could not be written.";
     2007 Fatal NoHostLinkerScript { cause: String } "Host linker script creation failed."
         "The host's linker `ld` gave no script of its own, or does not accept the script that was made.";
+    2009 Fatal CannotRun { file: String, cause: String } "Could not run '{file}'"
+        "The program that the link was to be handed over to could not be started. The cause is the operating system's.";
     3001 Fatal BadObject { file: String, problem: String } "Input file '{file}' is damaged: {problem}"
         "The file claims to be a device object, but its contents contradict each other: a size that reaches past the \
          end, an index that names nothing. It was cut short or overwritten; build it again.";
@@ -147,6 +149,10 @@ messages! {
         "An object has unified functions or variables, whose places in tables an index file gives (`-uidx`).";
     3025 Fatal UnifiedTables {} "unified tables are not supported yet"
         "Unified functions and variables have places in tables, which this linker can not make yet.";
+    3026 Fatal NotForTheTarget { file: String, target: String, compiled_for: String } "Input file '{file}' holds machine code for '{compiled_for}' that does not run on '{target}' as it is"
+        "The object is for another GPU of the same family, and uses instructions that have to be generated anew for the target. \
+         This linker generates no code. Compile the object for the target, or give the toolkit's linker as --finalizer: the link \
+         is then handed to it.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"
@@ -187,6 +193,8 @@ messages! {
         "The function is kept because its address is taken, but nothing that a kernel reaches calls through such a pointer.";
     3209 Error MixedTensorGroups { kernel: String } "Function '{kernel}' uses single CTA(.cta_group::1) and CTA pair granularity(.cta_group::2) and that is not allowed."
         "A kernel can use tensor memory for single blocks or for pairs of them, not both.";
+    3300 Warning LimitedByInput { file: String, number: u32 } "Output is limited to run on SM Arch '{number}' only due to limitations in input file {file}"
+        "The object holds machine code alone, without the form from which code for other GPUs of the family is made.";
     3301 Warning PreserveRelocationsIncomplete { target: String } "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{target}' and may not work as expected"
         "The reference linker prints this for sm_90 and later.";
     3401 Info ModuleResources { text: String } "{text}"
@@ -201,6 +209,10 @@ messages! {
         "An input held no code for the target, but PTX or intermediate code.";
     3406 Info ErrorsNotShown { count: usize } "{count} more errors are not shown"
         "There were more errors than --error-limit allows to show.";
+    3409 Info CodeAsCompiled {} "kernels keep the machine code that the compiler made for them"
+        "For sm_100 and later, the reference linker generates the machine code of all functions anew, and so schedules some \
+         instructions better, and adds barriers for debuggers with -g. This linker generates no code: what the compiler made is \
+         in the objects. It means the same.";
     9001 Fatal Internal { text: String } "Internal error: {text}"
         "The linker contradicted itself. Please report it with the inputs and the command line.";
 }

@@ -14,8 +14,10 @@ use super::relocate::Referent;
 use super::resolve::{Fate, Resolution};
 use crate::id::{FileId, FunctionId, InputSymbolId};
 use crate::options::Options;
+use crate::views::View;
 use cubin::info::{self, Attribute, Record, format};
 use cubin::symbol::SymbolKind;
+use cubin::target::Views;
 
 /// The attributes of the output: not kept, but made from the facts whenever they are asked for.
 #[derive(Copy, Clone)]
@@ -38,6 +40,12 @@ pub struct Info<'facts, 'data> {
 
 /// The value that says that a size is not known.
 const UNKNOWN: u32 = u32::MAX;
+
+/// Records that only the machine's view has, where there are two: where and how large the parameters are, and workarounds.
+const MACHINE_RECORDS: [Attribute; 3] = [Attribute::CBANK_PARAM_SIZE, Attribute::PARAM_CBANK, Attribute::SW_WAR];
+
+/// Records that say in which bank texture slots are: with the parameters. Only the machine's view knows banks, where there are two.
+const TEXTURE_RECORDS: [Attribute; 2] = [Attribute::BINDLESS_TEXTURE_BANK, Attribute::BINDLESS_SURFACE_BANK];
 
 /// A record of the output, before symbols have numbers.
 enum OutputRecord<'record> {
@@ -142,9 +150,9 @@ impl<'facts, 'data> Info<'facts, 'data> {
     }
 
     /// The size of a function's section.
-    pub fn function_size(&self, function: FunctionId) -> usize {
+    pub fn function_size(&self, function: FunctionId, view: View) -> usize {
         let mut size = 0;
-        self.function_records(function, &mut |record| size += record.len());
+        self.function_records(function, view, &mut |record| size += record.len());
         size
     }
 
@@ -157,9 +165,9 @@ impl<'facts, 'data> Info<'facts, 'data> {
     }
 
     /// Writes a function's section.
-    pub fn write_function(&self, function: FunctionId, numbering: &Numbering, out: &mut [u8]) {
+    pub fn write_function(&self, function: FunctionId, view: View, numbering: &Numbering, out: &mut [u8]) {
         let mut writer = Writer { out, at: 0, numbering, resolution: self.resolution };
-        self.function_records(function, &mut |record| writer.write(&record));
+        self.function_records(function, view, &mut |record| writer.write(&record));
     }
 
     /// The records of the module; `kernels` in the order in which their stacks are listed.
@@ -179,9 +187,17 @@ impl<'facts, 'data> Info<'facts, 'data> {
         }
     }
 
-    fn reversed<'record>(&self, data: &'record [u8], take: impl FnMut(Record<'record>)) {
-        let records: Vec<Record<'record>> = info::records(data).flatten().collect();
-        records.into_iter().rev().for_each(take);
+    fn reversed<'record>(&self, data: &'record [u8], mut take: impl FnMut(Record<'record>)) {
+        // A function has a dozen records, so they hardly ever need room on the heap.
+        let mut few = [None; 24];
+        let mut many = Vec::new();
+        for (index, record) in info::records(data).flatten().enumerate() {
+            match few.get_mut(index) {
+                Some(place) => *place = Some(record),
+                None => many.push(record),
+            }
+        }
+        many.into_iter().rev().chain(few.into_iter().flatten().rev()).for_each(&mut take);
     }
 
     fn module_record(&self, file: FileId, record: Record<'_>, take: &mut impl FnMut(OutputRecord<'_>)) {
@@ -217,16 +233,38 @@ impl<'facts, 'data> Info<'facts, 'data> {
     }
 
     /// The records of a function.
-    fn function_records(&self, function: FunctionId, take: &mut impl FnMut(OutputRecord<'_>)) {
+    ///
+    /// Where there are two views, the machine's has the same records with its own offsets, but for those that concern one
+    /// of the views alone; and what the compiler added for the machine when all others were done stays behind them.
+    fn function_records(&self, function: FunctionId, view: View, take: &mut impl FnMut(OutputRecord<'_>)) {
         let attributes = self.attributes.of(function);
         let properties = self.properties.of(function);
-        if let Some((file, section)) = attributes.info {
+        let of_view = |(file, section)| Some((file, self.inputs.in_view(section, view)?));
+        let section = attributes.info.and_then(of_view);
+        let is_machine_side = view == View::Machine && self.options.target.views == Views::Two;
+        let is_tail = |record: &Record<'_>| is_machine_side && MACHINE_RECORDS.contains(&record.attribute);
+        if let Some((file, section)) = section {
             self.reversed(self.inputs.sections()[section].data, |record| {
-                self.function_record(file, record, properties, take);
+                if !is_tail(&record) {
+                    self.function_record(file, record, properties, take);
+                }
             });
         }
         if self.options.executable() {
             self.added_records(function, attributes, properties, take);
+        }
+        let data = section.map(|(_, section)| self.inputs.sections()[section].data).unwrap_or_default();
+        for record in info::records(data).flatten().filter(is_tail) {
+            match (record.attribute, self.plan.function(function).parameters) {
+                (attribute @ Attribute::PARAM_CBANK, Some(parameters)) => {
+                    take(OutputRecord::OfSymbol { attribute, referent: Referent::Section(parameters), rest: rest(&record) });
+                }
+                _ => take(OutputRecord::Copied(record)),
+            }
+        }
+        let has_slots = self.plan.function(function).texture_relocations.is_some();
+        for attribute in TEXTURE_RECORDS.into_iter().filter(|_| is_machine_side && has_slots) {
+            take(OutputRecord::Value { format: format::BYTE, attribute, value: 0 });
         }
     }
 

@@ -9,7 +9,9 @@ use super::propagate::{KernelProperties, barriers};
 use super::resolve::Resolution;
 use crate::diagnostics::{Message, Report};
 use crate::id::FunctionId;
+use crate::options::Options;
 use cubin::symbol::SymbolKind;
+use cubin::target::Views;
 use std::fmt::Write;
 
 /// Warns of functions that are kept for their address although nothing calls through such a pointer.
@@ -45,6 +47,8 @@ pub struct Resources<'facts, 'data> {
     pub attributes: &'facts Attributes,
     /// What each kernel needs.
     pub properties: &'facts KernelProperties,
+    /// What was asked for.
+    pub options: &'facts Options,
 }
 
 impl Resources<'_, '_> {
@@ -65,6 +69,7 @@ impl Resources<'_, '_> {
             match section.content {
                 Content::GlobalZero => global += size,
                 Content::Pieces if section.target.is_none() => match section.kind.constant_bank() {
+                    Some(_) if !self.knows_banks() => {}
                     Some(bank) => _ = write!(banks, ", {size} bytes cmem[{bank}]"),
                     None => global += size,
                 },
@@ -72,6 +77,11 @@ impl Resources<'_, '_> {
             }
         }
         format!("{global} bytes gmem{banks}")
+    }
+
+    /// Whether constant banks have their numbers when this is listed: the machine's view alone has those, where there are two.
+    fn knows_banks(&self) -> bool {
+        self.options.target.views == Views::One
     }
 
     fn kernel(&self, kernel: FunctionId) -> String {
@@ -83,16 +93,16 @@ impl Resources<'_, '_> {
             needs.registers,
             barriers(&needs),
             needs.stack.map_or(self.attributes.of(kernel).frame, |stack| stack as u32).cast_signed(),
-            size(sections.shared)
+            if self.knows_banks() { size(sections.shared) } else { self.layout.shared().used_by(kernel) }
         );
-        if sections.parameters.is_some() {
+        if sections.parameters.is_some() && self.knows_banks() {
             _ = write!(text, "{} bytes cmem[0], ", size(sections.parameters));
         }
-        if size(sections.constants) > 0 {
+        if size(sections.constants) > 0 && self.knows_banks() {
             _ = write!(text, "{} bytes cmem[2], ", size(sections.constants));
         }
         text.push_str("0 bytes lmem");
-        if self.layout.textures().is_used_by(kernel) {
+        if self.layout.textures().is_used_by(kernel) && self.knows_banks() {
             for kind in [SymbolKind::TEXTURE, SymbolKind::SURFACE, SymbolKind::SAMPLER] {
                 let slots = self.layout.textures().filled_slots(kernel);
                 let count = slots.filter(|&(symbol, _)| self.resolution.symbols()[symbol].kind == kind).count();

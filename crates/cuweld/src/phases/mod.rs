@@ -10,6 +10,7 @@ pub mod layout;
 pub mod listing;
 pub mod live;
 pub mod load;
+pub mod machine_debug;
 pub mod merge;
 pub mod number;
 pub mod propagate;

@@ -13,35 +13,79 @@ use super::relocate::{Referent, Relocations, is_leftover};
 use super::resolve::{Resolution, is_shared_variable};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::options::Options;
-use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_NOTE};
+use crate::views::View;
+use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
 use cubin::section::SectionType;
 use cubin::symbol::SymbolKind;
+use cubin::target::Views;
 
 /// The sections and symbols of the file, and their numbers.
 #[derive(Debug)]
 pub struct Numbering {
-    sections: Vec<SectionId>,
-    section_number: IdVec<SectionId, u32>,
+    sections: Vec<FileSection>,
+    machine_number: IdVec<SectionId, u32>,
+    /// Only where the file has two views.
+    mercury_number: Option<IdVec<SectionId, u32>>,
     entries: Vec<Local>,
+    linked_entries: usize,
     locals: u32,
     symbol_number: IdVec<SymbolId, u32>,
     section_symbol: IdVec<SectionId, u32>,
+    extent: Extent,
+}
+
+/// Whether there are so many sections that their numbers need more than the 16 bits that symbols have for them.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Extent {
+    /// There are not.
+    Usual,
+    /// Only all sections together, of both views, are so many.
+    ManyInFile,
+    /// The sections that are linked are so many.
+    ManyLinked,
+}
+
+impl Extent {
+    fn of(plan: &Plan<'_>, present: &[SectionId], two_views: bool) -> Self {
+        let twins = if two_views { twins(plan, present).len() } else { 0 };
+        let is_many_in_file = two_views && present.len() + twins + 1 >= SHN_LORESERVE as usize;
+        match (plan.has_large_numbers(), is_many_in_file) {
+            (true, _) => Extent::ManyLinked,
+            (false, true) => Extent::ManyInFile,
+            (false, false) => Extent::Usual,
+        }
+    }
+}
+
+/// A section of the file: a section of the plan, as one of the views has it.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub struct FileSection {
+    /// The section.
+    pub section: SectionId,
+    /// Whose contents it has.
+    pub view: View,
 }
 
 impl Numbering {
     /// The sections in file order; the first of them has number 1.
-    pub fn sections(&self) -> &[SectionId] {
+    pub fn sections(&self) -> &[FileSection] {
         &self.sections
     }
 
-    /// The number of a section; 0 if the file does not have it.
-    pub fn section(&self, section: SectionId) -> u32 {
-        self.section_number[section]
+    /// The number of a section as a view has it; 0 if the file does not have it. What means the same to both views exists once.
+    pub fn section(&self, section: SectionId, view: View) -> u32 {
+        match (view, &self.mercury_number) {
+            (View::Mercury, Some(numbers)) if numbers[section] != 0 => numbers[section],
+            _ => self.machine_number[section],
+        }
     }
 
-    /// The entries of the symbol table, behind the null entry.
-    pub fn entries(&self) -> &[Local] {
-        &self.entries
+    /// The entries of the symbol table, behind the null entry. The machine's view has some at the end that the other has not.
+    pub fn entries(&self, view: View) -> &[Local] {
+        match view {
+            View::Machine => &self.entries,
+            View::Mercury => &self.entries[..self.linked_entries],
+        }
     }
 
     /// The number of the first global symbol.
@@ -60,6 +104,21 @@ impl Numbering {
             Referent::Symbol(symbol) => self.symbol_number[symbol],
             Referent::Section(section) => self.section_symbol[section],
         }
+    }
+
+    /// Whether section numbers need more than the 16 bits that symbols have for them.
+    pub fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// Whether the machine's view has symbols that the other has not.
+    pub fn has_machine_entries(&self) -> bool {
+        self.entries.len() > self.linked_entries
+    }
+
+    /// Whether the file has the program twice.
+    pub fn has_two_views(&self) -> bool {
+        self.mercury_number.is_some()
     }
 }
 
@@ -88,15 +147,40 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     let plan = facts.plan;
     let mut present: Vec<SectionId> = plan.sections().ids().filter(|&id| facts.is_present(id)).collect();
     present.sort_by_key(|&id| class(&plan.sections()[id]));
-    let mut section_number = IdVec::filled(0, plan.sections().len());
-    for (index, &id) in present.iter().enumerate() {
-        section_number[id] = index as u32 + 1;
+    let two_views = facts.options.target.views == Views::Two;
+    let extent = Extent::of(plan, &present, two_views);
+    let is_overflow = |id: &SectionId| plan.sections()[*id].content == Content::SymbolSectionNumbers;
+    let overflow = present.iter().copied().find(is_overflow);
+    if extent != Extent::ManyLinked {
+        present.retain(|id| !is_overflow(id));
+    }
+    let mut twins = two_views.then(|| twins(plan, &present));
+    if let (Extent::ManyInFile, Some(id), Some(twins)) = (extent, overflow, &mut twins) {
+        // The linked view did without them, so they stand with what the machine's view alone has, and with the last table.
+        let place = present.iter().position(|&id| class(&plan.sections()[id]) == Class::MachineOnly);
+        present.insert(place.unwrap_or(present.len()), id);
+        twins.insert(twins.len().saturating_sub(1), id);
+    }
+    let in_view = |view: View| move |&section: &SectionId| FileSection { section, view };
+    let mut sections: Vec<FileSection> = present.iter().map(in_view(View::Machine)).collect();
+    sections.extend(twins.iter().flatten().map(in_view(View::Mercury)));
+    let mut machine_number = IdVec::filled(0, plan.sections().len());
+    let mut mercury_number = twins.as_ref().map(|_| IdVec::filled(0, plan.sections().len()));
+    for (index, &FileSection { section, view }) in sections.iter().enumerate() {
+        let numbers = match (view, &mut mercury_number) {
+            (View::Mercury, Some(numbers)) => numbers,
+            _ => &mut machine_number,
+        };
+        numbers[section] = index as u32 + 1;
     }
 
     let mut entries: Vec<Local> =
-        plan.locals().iter().copied().filter(|&entry| facts.is_listed(entry, &section_number)).collect();
+        plan.locals().iter().copied().filter(|&entry| facts.is_listed(entry, &machine_number)).collect();
     let locals = entries.len() as u32;
     entries.extend(plan.globals().iter().filter(|&&id| facts.is_listed_global(id)).map(|&id| Local::Symbol(id)));
+    let linked_entries = entries.len();
+    let is_machine_only = |id: &&SectionId| plan.sections()[**id].content == Content::MachineParameters;
+    entries.extend(present.iter().filter(is_machine_only).map(|&id| Local::Section(id)));
     let mut symbol_number = IdVec::filled(0, facts.resolution.symbols().len());
     let mut section_symbol = IdVec::filled(0, plan.sections().len());
     for (index, &entry) in entries.iter().enumerate() {
@@ -106,7 +190,44 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
             Local::Symbol(id) => symbol_number[id] = number,
         }
     }
-    Numbering { sections: present, section_number, entries, locals, symbol_number, section_symbol }
+    Numbering { sections, machine_number, mercury_number, entries, linked_entries, locals, symbol_number, section_symbol, extent }
+}
+
+/// The sections that the Mercury view has its own of, in file order: code first, the symbol table last.
+fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
+    let content = |id: &SectionId| plan.sections()[*id].content;
+    let code = present.iter().filter(|id| matches!(content(id), Content::Text(_)));
+    let others = present.iter().filter(|id| match content(id) {
+        Content::Debug
+        | Content::ModuleInfo
+        | Content::FunctionInfo(_)
+        | Content::Relocations { .. }
+        | Content::ResolvedRelocations
+        | Content::Pieces
+        | Content::TextureSlots
+        | Content::TextureRelocations(_)
+        | Content::SymbolSectionNumbers
+        | Content::Host
+        | Content::ReservedShared => true,
+        // What means the same to both views, what only one of them has, and what is in front or behind.
+        Content::Text(_)
+        | Content::Symbols
+        | Content::MachineParameters
+        | Content::GlobalZero
+        | Content::KernelShared(_)
+        | Content::ModuleShared
+        | Content::SectionNames
+        | Content::SymbolNames
+        | Content::ToolNotes
+        | Content::CudaNote
+        | Content::Compatibility
+        | Content::CallGraph
+        | Content::Prototypes
+        | Content::RelocationActions
+        | Content::Gone => false,
+    });
+    let symbols = present.iter().filter(|id| content(id) == Content::Symbols);
+    code.chain(others).chain(symbols).copied().collect()
 }
 
 /// The classes of sections, in file order.
@@ -128,6 +249,8 @@ pub enum Class {
     Data,
     /// Loaded, but without bytes in the file.
     NoBits,
+    /// What only the machine's view has, where there are two.
+    MachineOnly,
 }
 
 /// The class of a section.
@@ -137,7 +260,8 @@ pub fn class(section: &OutputSection<'_>) -> Class {
         Content::SectionNames | Content::SymbolNames | Content::Symbols | Content::SymbolSectionNumbers => Class::Tables,
         Content::Debug if section.flags == 0 => Class::Debug,
         Content::Relocations { .. } | Content::ResolvedRelocations | Content::TextureRelocations(_) => Class::Relocations,
-        Content::KernelShared(_) | Content::ModuleShared | Content::GlobalZero => Class::NoBits,
+        Content::KernelShared(_) | Content::ModuleShared | Content::GlobalZero | Content::ReservedShared => Class::NoBits,
+        Content::MachineParameters => Class::MachineOnly,
         _ if has(SHF_EXECINSTR) => Class::Code,
         _ if has(SHF_WRITE) => Class::Data,
         _ if has(SHF_ALLOC) => Class::Constants,
@@ -151,8 +275,9 @@ impl Facts<'_, '_> {
         let target = || section.target.map(|target| self.relocations.of(target));
         match section.content {
             Content::Gone => false,
-            Content::SymbolSectionNumbers => self.plan.has_large_numbers(),
-            Content::Pieces | Content::Text(_) | Content::GlobalZero => self.layout.size(id) > 0,
+            Content::Pieces | Content::Text(_) | Content::GlobalZero | Content::MachineParameters | Content::ReservedShared => {
+                self.layout.size(id) > 0
+            }
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
             Content::KernelShared(_) | Content::ModuleShared => match self.options.executable() {
@@ -160,16 +285,18 @@ impl Facts<'_, '_> {
                 false => self.layout.size(id) > 0,
             },
             Content::ModuleInfo => self.info.module_size() > 0,
-            Content::FunctionInfo(function) => self.info.function_size(function) > 0,
+            Content::FunctionInfo(function) => self.info.function_size(function, View::linked(self.options.target.views)) > 0,
             Content::Relocations { explicit_addends } => {
                 target().is_some_and(|outcome| outcome.kept.iter().any(|entry| entry.explicit_addend == explicit_addends))
             }
             Content::ResolvedRelocations => target().is_some_and(|outcome| !outcome.resolved.is_empty()),
+            Content::TextureSlots => true,
             Content::TextureRelocations(kernel) => self.layout.textures().is_used_by(kernel),
             Content::Prototypes => self.prototyped().next().is_some(),
             Content::SectionNames
             | Content::SymbolNames
             | Content::Symbols
+            | Content::SymbolSectionNumbers
             | Content::ToolNotes
             | Content::CudaNote
             | Content::Compatibility
@@ -195,10 +322,13 @@ impl Facts<'_, '_> {
     fn has_symbol(&self, id: SectionId) -> bool {
         let section = &self.plan.sections()[id];
         match section.content {
-            Content::KernelShared(_) | Content::ModuleShared | Content::Debug => self.layout.size(id) > 0,
+            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_listed(id) || !self.options.executable(),
+            Content::Debug => self.layout.size(id) > 0,
             Content::Pieces
             | Content::Text(_)
             | Content::GlobalZero
+            | Content::ReservedShared
+            | Content::TextureSlots
             | Content::ToolNotes
             | Content::CudaNote
             | Content::Host

@@ -1,12 +1,14 @@
 //! Headers: where each section stands in the file, and what the driver loads.
 
-use super::{Body, Facts, Names};
-use crate::id::SectionId;
+use super::names::Names;
+use super::segments::{self, TABLE_ALIGN};
+use super::{Body, Facts};
 use crate::phases::merge::Content;
-use crate::phases::number::{Class, class};
+use crate::phases::number::{Class, Extent, FileSection, class};
+use crate::views::{View, mercury_kind};
 use cubin::elf::{
-    ABI_VERSION_CUDA_13, CLASS_64, DATA_LSB, EM_CUDA, ET_EXEC, ET_REL, Header, OS_ABI_CUDA_13, PF_R, PF_W, PF_X, PT_LOAD,
-    PT_PHDR, ProgramHeader, SHT_NOBITS, SHT_PROGBITS, SectionHeader,
+    ABI_VERSION_CUDA_13, CLASS_64, DATA_LSB, EM_CUDA, ET_EXEC, ET_REL, Header, OS_ABI_CUDA_13, ProgramHeader, SHF_CUDA_MERCURY,
+    SHT_NOBITS, SHT_PROGBITS, SectionHeader,
 };
 use cubin::section::SectionType;
 use cubin::write::Image;
@@ -20,26 +22,43 @@ const SYMBOLS: u32 = 3;
 const IDENTIFICATION: [u8; 16] =
     [0x7f, b'E', b'L', b'F', CLASS_64, DATA_LSB, 1, OS_ABI_CUDA_13, ABI_VERSION_CUDA_13, 0, 0, 0, 0, 0, 0, 0];
 
-/// The alignment of the tables of headers.
-const TABLE_ALIGN: u64 = 8;
+/// Bytes behind the table of section names in files with two views: room for the names of two tables that are hardly ever there.
+const SECTION_NAMES_ROOM: u64 = 36;
+
+/// The alignment of a capsule.
+const CAPSULE_ALIGN: u64 = 16;
 
 /// Makes all headers.
 pub fn make(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body]) -> Image {
     let mut sections = Vec::with_capacity(bodies.len() + 1);
     sections.push(SectionHeader::default());
     let mut cursor = Header::SIZE as u64;
-    for (&id, body) in facts.numbering.sections().iter().zip(bodies) {
-        let mut header = facts.section_header(id, names, body);
-        cursor = cursor.next_multiple_of(header.align);
-        header.offset = cursor;
-        if !SectionType(header.kind).is_no_bits() {
-            cursor += header.size;
+    for (&file_section, body) in facts.numbering.sections().iter().zip(bodies) {
+        let mut header = facts.section_header(file_section, names, body);
+        cursor += facts.room_before(file_section, names);
+        if facts.shares_bytes(file_section) {
+            let machine = facts.numbering.section(file_section.section, View::Machine);
+            header.offset = sections.get(machine as usize).map_or(0, |header: &SectionHeader| header.offset);
+        } else {
+            cursor = cursor.next_multiple_of(header.align);
+            header.offset = cursor;
+            if file_section.takes_bytes(&header) {
+                cursor += header.size;
+            }
         }
         sections.push(header);
     }
     let section_header_offset = cursor.next_multiple_of(TABLE_ALIGN);
     let table_end = section_header_offset + sections.len() as u64 * SectionHeader::SIZE as u64;
-    let segments = if facts.options.executable() { facts.segments(&sections, table_end) } else { Vec::new() };
+    let segments = match facts.options.executable() {
+        true => {
+            let parts = facts.numbering.sections().iter().zip(&sections[1..]).filter(|(part, _)| part.view == View::Machine);
+            let classes: Vec<(Class, &SectionHeader)> =
+                parts.map(|(part, header)| (class(&facts.plan.sections()[part.section]), header)).collect();
+            segments::make(facts.options.target.views, &classes, table_end)
+        }
+        false => Vec::new(),
+    };
     let header = Header {
         ident: IDENTIFICATION,
         kind: if facts.options.executable() { ET_EXEC } else { ET_REL },
@@ -50,7 +69,7 @@ pub fn make(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body]) -> Image {
         section_header_offset,
         flags: facts.flags(),
         header_size: Header::SIZE as u16,
-        program_header_size: ProgramHeader::SIZE as u16,
+        program_header_size: if segments.is_empty() && facts.numbering.has_two_views() { 0 } else { ProgramHeader::SIZE as u16 },
         program_header_count: 0,
         section_header_size: SectionHeader::SIZE as u16,
         section_header_count: 0,
@@ -60,10 +79,10 @@ pub fn make(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body]) -> Image {
 }
 
 impl Facts<'_, '_> {
-    /// The number of the first section with this content.
+    /// The number of the first section with this content, as the machine's view has it.
     fn number_of(&self, content: Content) -> u32 {
-        let found = self.numbering.sections().iter().find(|&&id| self.plan.sections()[id].content == content);
-        found.map_or(0, |&id| self.numbering.section(id))
+        let found = self.numbering.sections().iter().find(|part| self.plan.sections()[part.section].content == content);
+        found.map_or(0, |part| self.numbering.section(part.section, View::Machine))
     }
 
     /// The file's flags: the place of the toolkit's note, the architecture, the kind of code.
@@ -72,37 +91,65 @@ impl Facts<'_, '_> {
         self.number_of(Content::CudaNote).min(0xff) << 24 | target.number << 8 | u32::from(target.machine_flags)
     }
 
-    fn section_header(&self, id: SectionId, names: &Names, body: &Body) -> SectionHeader {
-        let section = &self.plan.sections()[id];
-        let target = section.target.map_or(0, |target| self.numbering.section(target));
+    /// Bytes that are left free in front of a section.
+    fn room_before(&self, part: FileSection, names: &Names) -> u64 {
+        match self.plan.sections()[part.section].content {
+            _ if part.view == View::Mercury || !self.numbering.has_two_views() => 0,
+            Content::SymbolNames if self.numbering.extent() != Extent::ManyInFile => SECTION_NAMES_ROOM,
+            Content::Symbols => names.room,
+            _ => 0,
+        }
+    }
+
+    fn section_header(&self, part: FileSection, names: &Names, body: &Body) -> SectionHeader {
+        let section = &self.plan.sections()[part.section];
+        let target = section.target.map_or(0, |target| self.numbering.section(target, part.view));
+        let is_code = matches!(section.content, Content::Text(_));
+        let symbols = match part.view {
+            View::Machine => SYMBOLS,
+            // The symbol table of the Mercury view is the last section.
+            View::Mercury => self.numbering.sections().len() as u32,
+        };
         let (link, info) = match section.content {
+            Content::Symbols if part.view == View::Machine && self.numbering.has_machine_entries() => {
+                // The symbols of parameters are local, but come last, so no global symbol is the first behind the locals.
+                (SYMBOL_NAMES, self.numbering.entries(View::Machine).len() as u32 + 1)
+            }
             Content::Symbols => (SYMBOL_NAMES, self.numbering.first_global()),
-            Content::SymbolSectionNumbers => (SYMBOLS, 0),
+            Content::SymbolSectionNumbers => (symbols, 0),
             Content::CudaNote => (self.number_of(Content::ToolNotes), self.number_of(Content::Compatibility)),
             Content::Text(function) => {
                 let registers = match self.options.target.registers_in_text_header {
                     true => self.attributes.of(function).registers << 24,
                     false => 0,
                 };
-                (SYMBOLS, self.function_number(function) | registers)
+                (symbols, self.function_number(function) | registers)
             }
-            Content::ModuleInfo | Content::CallGraph | Content::Prototypes => (SYMBOLS, 0),
+            Content::ModuleInfo | Content::CallGraph | Content::Prototypes => (symbols, 0),
             Content::FunctionInfo(_)
             | Content::Relocations { .. }
             | Content::ResolvedRelocations
-            | Content::TextureRelocations(_) => (SYMBOLS, target),
+            | Content::TextureRelocations(_) => (symbols, target),
             _ => (0, target),
         };
+        let (kind, flags, align) = match part.view {
+            View::Machine => (self.kind_in_file(section.kind), section.flags, self.layout.align(part.section)),
+            View::Mercury => (
+                mercury_kind(section.kind, is_code),
+                if is_code { SHF_CUDA_MERCURY } else { section.flags | SHF_CUDA_MERCURY },
+                if is_code { CAPSULE_ALIGN } else { self.layout.align(part.section) },
+            ),
+        };
         SectionHeader {
-            name: names.sections[id],
-            kind: self.kind_in_file(section.kind).0,
-            flags: section.flags,
+            name: names.section(part),
+            kind: kind.0,
+            flags,
             address: 0,
             offset: 0,
-            size: self.size_of(id, body),
+            size: self.size_of(part, body),
             link,
             info,
-            align: self.layout.align(id),
+            align,
             entry_size: section.entry_size,
         }
     }
@@ -111,60 +158,10 @@ impl Facts<'_, '_> {
     fn kind_in_file(&self, kind: SectionType) -> SectionType {
         match kind {
             _ if !self.options.executable() => kind,
-            SectionType::SHARED | SectionType::GLOBAL => SectionType(SHT_NOBITS),
+            SectionType::SHARED | SectionType::GLOBAL | SectionType::RESERVED_SHARED => SectionType(SHT_NOBITS),
             SectionType::GLOBAL_INIT => SectionType(SHT_PROGBITS),
             kind if kind.constant_bank().is_some() => SectionType(SHT_PROGBITS),
             kind => kind,
         }
     }
-
-    /// What the driver loads: constants and code, then data; and the table that says so, before and behind them.
-    fn segments(&self, sections: &[SectionHeader], table_offset: u64) -> Vec<ProgramHeader> {
-        let classes: Vec<Class> = self.numbering.sections().iter().map(|&id| class(&self.plan.sections()[id])).collect();
-        let of_classes = |wanted: [Class; 2]| {
-            classes.iter().zip(&sections[1..]).filter(move |(class, _)| wanted.contains(class)).map(|(_, header)| header)
-        };
-        let read_only = segment(PF_R | PF_X, of_classes([Class::Constants, Class::Code]));
-        let writable = segment(PF_R | PF_W, of_classes([Class::Data, Class::NoBits]));
-        let count = 2 + usize::from(read_only.is_some()) + usize::from(writable.is_some());
-        let size = (count * ProgramHeader::SIZE) as u64;
-        let table = |kind: u32| ProgramHeader {
-            kind,
-            flags: PF_R | PF_X,
-            offset: table_offset,
-            file_size: size,
-            memory_size: size,
-            align: TABLE_ALIGN,
-            ..ProgramHeader::default()
-        };
-        let mut segments = vec![table(PT_PHDR)];
-        segments.extend(read_only);
-        segments.extend(writable);
-        segments.push(table(PT_LOAD));
-        segments
-    }
-}
-
-/// A segment of consecutive sections. Those without bytes are counted from where the bytes end.
-fn segment<'header>(flags: u32, sections: impl Iterator<Item = &'header SectionHeader>) -> Option<ProgramHeader> {
-    let mut sections = sections.peekable();
-    let start = sections.peek()?.offset;
-    let (mut end, mut without_bytes) = (start, 0u64);
-    for section in sections {
-        if SectionType(section.kind).is_no_bits() {
-            end = section.offset;
-            without_bytes = without_bytes.next_multiple_of(section.align) + section.size;
-        } else {
-            end = section.offset + section.size;
-        }
-    }
-    Some(ProgramHeader {
-        kind: PT_LOAD,
-        flags,
-        offset: start,
-        file_size: end - start,
-        memory_size: end - start + without_bytes,
-        align: TABLE_ALIGN,
-        ..ProgramHeader::default()
-    })
 }

@@ -7,6 +7,7 @@ use crate::options::MapContents;
 use crate::phases::load::Place;
 use crate::phases::merge::Local;
 use crate::phases::resolve::Symbol;
+use crate::views::View;
 use cubin::symbol::{Binding, SymbolKind};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -19,15 +20,16 @@ impl Linked<'_, '_> {
     pub fn map(&self, contents: MapContents) -> String {
         let mut text = String::from(HEADING);
         let mut symbols = self.symbols_by_section();
-        for (header, &id) in self.image.sections.iter().skip(1).zip(self.facts.numbering.sections()) {
-            let section = &self.facts.plan.sections()[id];
+        let sections = self.image.sections.iter().skip(1).zip(self.facts.numbering.sections());
+        for (header, &part) in sections.filter(|(_, part)| part.view == View::Machine) {
+            let section = &self.facts.plan.sections()[part.section];
             _ = writeln!(text, "{:>10x} {:>10x} {:>6} {}", header.offset, header.size, header.align, section.name);
             for piece in section.pieces.iter() {
                 let row = &self.facts.inputs.sections()[piece.section];
                 let file = self.facts.inputs.files()[self.facts.inputs.file_of_section(piece.section)].name;
                 _ = writeln!(text, "{:>10x} {:>10x} {:>6}   {file}:({})", piece.offset, row.size, row.align, row.name);
             }
-            for (value, symbol) in symbols.remove(&id).unwrap_or_default() {
+            for (value, symbol) in symbols.remove(&part.section).unwrap_or_default() {
                 let symbol = &self.facts.resolution.symbols()[symbol];
                 _ = writeln!(text, "{value:>10x} {:>10x} {:>6}     {}", symbol.size, "", demangle(symbol.name));
             }
@@ -41,7 +43,7 @@ impl Linked<'_, '_> {
     /// The symbols of each section, in the order of their addresses. Shared variables are here whether or not the file shows them.
     fn symbols_by_section(&self) -> HashMap<SectionId, Vec<(u64, SymbolId)>> {
         let mut symbols: HashMap<SectionId, Vec<(u64, SymbolId)>> = HashMap::new();
-        for &entry in self.facts.numbering.entries() {
+        for &entry in self.facts.numbering.entries(View::Machine) {
             let Local::Symbol(id) = entry else { continue };
             let (section, value) = self.facts.place(id);
             if let Some(section) = section {

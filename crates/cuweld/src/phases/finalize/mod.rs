@@ -5,7 +5,9 @@
 
 mod headers;
 mod map;
+mod names;
 mod notes;
+mod segments;
 mod strings;
 mod symbols;
 
@@ -14,21 +16,24 @@ use super::info::Info;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::Inputs;
+use super::machine_debug::MachineDebug;
 use super::merge::{Content, OutputSection, Plan};
-use super::number::{Numbering, is_named, prototyped};
-use super::relocate::{Kept, Outcome, Referent, Relocations};
-use super::resolve::Resolution;
-use crate::id::{FunctionId, IdVec, PrototypeId, SectionId, SymbolId};
+use super::number::{FileSection, Numbering, prototyped};
+use super::relocate::{Kept, Referent, Relocations};
+use super::resolve::{Fate, Resolution};
+use crate::id::{FunctionId, InputSectionId, SectionId};
 use crate::options::Options;
 use crate::phases::attributes::Attributes;
 use crate::phases::layout::TEXTURE_KINDS;
-use crate::phases::merge::Local;
+use crate::views::View;
 use cubin::callgraph::{Edge, encode_edges, encode_prototypes};
-use cubin::elf::{RelRecord, RelaRecord};
+use cubin::elf::{Header, RelRecord, RelaRecord, SHT_STRTAB, SectionHeader};
 use cubin::relocation::{self, Mode, Relocation};
+use cubin::section::SectionType;
 use cubin::write::Image;
+use names::Names;
 use rayon::prelude::*;
-use strings::StringTableBuilder;
+use symbols::{RESERVED_FOR_TOOLS, SymbolTable};
 
 /// The facts that the file is made from.
 pub struct Facts<'facts, 'data> {
@@ -50,19 +55,17 @@ pub struct Facts<'facts, 'data> {
     pub relocations: &'facts Relocations,
     /// The attributes.
     pub info: &'facts Info<'facts, 'data>,
+    /// The machine's side of debug information, where there are two views.
+    pub machine_debug: &'facts MachineDebug,
     /// The numbers of sections and symbols.
     pub numbering: &'facts Numbering,
     /// What was asked for.
     pub options: &'facts Options,
 }
 
-/// Where the names are.
-struct Names {
-    prototypes: IdVec<PrototypeId, u32>,
-    symbols: IdVec<SymbolId, u32>,
-    section_symbols: IdVec<SectionId, u32>,
-    sections: IdVec<SectionId, u32>,
-}
+/// How the names of debug sections start that have the same bytes in both views: what they say depends on no address.
+const SHARED_DEBUG: [&str; 7] =
+    [".debug_abbrev", ".debug_str", ".debug_loc", ".debug_macinfo", ".debug_pubnames", ".debug_pubtypes", ".nv_debug_ptx_txt"];
 
 /// The bytes of sections that are made here.
 enum Body {
@@ -81,17 +84,25 @@ pub struct Linked<'facts, 'data> {
 
 /// Makes everything but the copy of the inputs' bytes.
 pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Linked<'facts, 'data> {
-    let (names, section_names, symbol_names) = facts.name();
-    let symbols = symbols::write(&facts, &names);
-    let mut tables = [Some(section_names), Some(symbol_names), Some(symbols.table), symbols.section_numbers];
+    let (names, section_names, symbol_names) = names::name(&facts);
+    let mut machine = symbols::write(&facts, &names, View::Machine);
+    let mut mercury = match facts.numbering.has_two_views() {
+        true => symbols::write(&facts, &names, View::Mercury),
+        false => SymbolTable::default(),
+    };
+    let mut tables = [Some(section_names), Some(symbol_names)];
     let sections = facts.plan.sections();
     let bodies: Vec<Body> = (facts.numbering.sections().iter())
-        .map(|&id| {
-            let made = match sections[id].content {
+        .map(|&part| {
+            let symbols = match part.view {
+                View::Machine => &mut machine,
+                View::Mercury => &mut mercury,
+            };
+            let made = match sections[part.section].content {
                 Content::SectionNames => tables[0].take(),
                 Content::SymbolNames => tables[1].take(),
-                Content::Symbols => tables[2].take(),
-                Content::SymbolSectionNumbers => tables[3].take(),
+                Content::Symbols => Some(std::mem::take(&mut symbols.table)),
+                Content::SymbolSectionNumbers => symbols.section_numbers.take(),
                 Content::ToolNotes => Some(notes::tools(&facts)),
                 Content::CudaNote => Some(notes::cuda(&facts)),
                 Content::Compatibility => Some(notes::compatibility(&facts)),
@@ -99,6 +110,7 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Linked<'facts, 'd
                 Content::RelocationActions => Some(notes::RELOCATION_ACTIONS.to_vec()),
                 Content::CallGraph => Some(facts.call_graph(&names)),
                 Content::Prototypes => Some(facts.prototypes(&names)),
+                Content::ReservedShared if part.view == View::Mercury => Some(facts.reserved_shared(part.section, &names)),
                 _ => None,
             };
             made.map_or(Body::FromFacts, Body::Made)
@@ -121,76 +133,36 @@ impl Linked<'_, '_> {
         let mut rest = out;
         let mut position = 0;
         // Sections stand in the file in the order of their numbers, so the buffer can be cut up from the front.
-        for ((&id, body), header) in self.facts.numbering.sections().iter().zip(&self.bodies).zip(&self.image.sections[1..]) {
-            if cubin::section::SectionType(header.kind).is_no_bits() {
+        for ((&file_section, body), header) in
+            self.facts.numbering.sections().iter().zip(&self.bodies).zip(&self.image.sections[1..])
+        {
+            if !file_section.takes_bytes(header) || self.facts.shares_bytes(file_section) {
                 continue;
             }
             let (_, from_start) = rest.split_at_mut((header.offset - position) as usize);
             let (part, behind) = from_start.split_at_mut(header.size as usize);
-            parts.push((id, body, part));
+            parts.push((file_section, body, part));
             rest = behind;
             position = header.offset + header.size;
         }
-        parts.into_par_iter().with_min_len(64).try_for_each(|(id, body, part)| match body {
+        parts.into_par_iter().with_min_len(64).try_for_each(|(file_section, body, part)| match body {
             Body::Made(bytes) => {
                 part.copy_from_slice(bytes);
                 Ok(())
             }
-            Body::FromFacts => self.facts.write_section(id, part),
+            Body::FromFacts => self.facts.write_section(file_section, part),
         })
     }
 }
 
+impl FileSection {
+    /// Whether a section has room in the file. What takes none in the machine's view takes some in the other.
+    fn takes_bytes(self, header: &SectionHeader) -> bool {
+        self.view == View::Mercury || !SectionType(header.kind).is_no_bits()
+    }
+}
+
 impl Facts<'_, '_> {
-    /// Gives every name its place in the two string tables.
-    fn name(&self) -> (Names, Vec<u8>, Vec<u8>) {
-        let sections = self.plan.sections();
-        let symbols = self.resolution.symbols();
-        let (mut section_names, symbol_names) = rayon::join(|| self.name_sections(), || self.name_symbols());
-        let (prototypes, symbol_offsets, section_symbols, symbol_bytes) = symbol_names;
-        let section_bytes = std::mem::take(&mut section_names.1);
-        debug_assert_eq!((section_symbols.len(), symbol_offsets.len()), (sections.len(), symbols.len()));
-        let names = Names { prototypes, symbols: symbol_offsets, section_symbols, sections: section_names.0 };
-        (names, section_bytes, symbol_bytes)
-    }
-
-    fn name_sections(&self) -> (IdVec<SectionId, u32>, Vec<u8>) {
-        let sections = self.plan.sections();
-        let bytes: usize = sections.iter().map(|section| section.name.len() + 1).sum();
-        let mut table = StringTableBuilder::with_capacity(sections.len(), bytes + 1);
-        let mut offsets = IdVec::filled(0, sections.len());
-        for (id, section) in sections.enumerate().filter(|(_, section)| section.content != Content::Gone) {
-            offsets[id] = table.add(&section.name.parts());
-        }
-        (offsets, table.finish())
-    }
-
-    #[allow(clippy::type_complexity, reason = "the four tables that one walk over the names makes")]
-    fn name_symbols(&self) -> (IdVec<PrototypeId, u32>, IdVec<SymbolId, u32>, IdVec<SectionId, u32>, Vec<u8>) {
-        let (sections, symbols) = (self.plan.sections(), self.resolution.symbols());
-        let mut table = StringTableBuilder::with_capacity(self.plan.locals().len() + self.plan.globals().len(), 0);
-        let mut place = |(id, text): (PrototypeId, &&str)| if self.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
-        let prototypes = IdVec::from(self.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
-        let mut of_symbol = IdVec::filled(0, symbols.len());
-        let mut of_section = IdVec::filled(0, sections.len());
-        for &entry in self.plan.locals() {
-            match entry {
-                Local::Section(id) if sections[id].content == Content::Gone => {}
-                Local::Section(id) => of_section[id] = table.add(&sections[id].name.parts()),
-                Local::Symbol(id) if self.is_named(id) => of_symbol[id] = table.add(&[symbols[id].name]),
-                Local::Symbol(_) => {}
-            }
-        }
-        for &id in self.plan.globals().iter().filter(|&&id| self.is_named(id)) {
-            of_symbol[id] = table.add(&[symbols[id].name]);
-        }
-        (prototypes, of_symbol, of_section, table.finish())
-    }
-
-    fn is_named(&self, id: SymbolId) -> bool {
-        is_named(id, self.resolution, self.layout, self.options)
-    }
-
     fn function_number(&self, function: FunctionId) -> u32 {
         self.numbering.symbol(self.resolution.functions()[function].symbol)
     }
@@ -244,30 +216,82 @@ impl Facts<'_, '_> {
         bytes
     }
 
+    /// What the file has for shared variables of the system in the Mercury view. They have no contents, but take room: the
+    /// reference linker fills it with what stands behind it in a file of its own, which is the start of the section headers.
+    fn reserved_shared(&self, section: SectionId, names: &Names) -> Vec<u8> {
+        let mut bytes = vec![0; 2 * SectionHeader::SIZE];
+        let header = SectionHeader {
+            name: 1,
+            kind: SHT_STRTAB,
+            offset: Header::SIZE as u64,
+            size: names.linked_section_names,
+            align: 1,
+            ..SectionHeader::default()
+        };
+        header.write(&mut bytes[SectionHeader::SIZE..]);
+        bytes.resize(self.layout.size(section) as usize, 0);
+        bytes
+    }
+
+    /// Whether a section of the Mercury view has no bytes of its own in the file, but the machine's.
+    fn shares_bytes(&self, FileSection { section: id, view }: FileSection) -> bool {
+        let section = &self.plan.sections()[id];
+        match section.content {
+            _ if view == View::Machine => false,
+            Content::Debug => {
+                let is_known = SHARED_DEBUG.iter().any(|start| section.name.stem.starts_with(start));
+                is_known || self.machine_debug.of(id).is_some_and(|contents| contents.is_shared)
+            }
+            Content::Pieces => section.target.is_none(),
+            _ => false,
+        }
+    }
+
     /// Writes a section that is not made in advance.
-    fn write_section(&self, id: SectionId, out: &mut [u8]) -> cubin::Result<()> {
+    fn write_section(&self, file_section: FileSection, out: &mut [u8]) -> cubin::Result<()> {
+        let FileSection { section: id, view } = file_section;
         let section = &self.plan.sections()[id];
         match section.content {
             Content::ModuleInfo => self.info.write_module(self.numbering, out),
-            Content::FunctionInfo(function) => self.info.write_function(function, self.numbering, out),
+            Content::FunctionInfo(function) => self.info.write_function(function, view, self.numbering, out),
             Content::Relocations { explicit_addends } => {
-                let kept = &self.target_outcome(section).kept;
-                self.write_entries(kept.iter().filter(|entry| entry.explicit_addend == explicit_addends), explicit_addends, out);
+                let kept = self.kept(section, view).iter().filter(|entry| entry.explicit_addend == explicit_addends);
+                self.write_entries(kept, explicit_addends, out);
             }
-            Content::ResolvedRelocations => self.write_entries(self.target_outcome(section).resolved.iter(), true, out),
-            Content::TextureRelocations(kernel) => self.write_texture_entries(kernel, out),
-            _ => return self.write_pieces(id, section, out),
+            Content::ResolvedRelocations => self.write_entries(self.resolved(section, view).iter(), true, out),
+            Content::TextureRelocations(kernel) => self.write_texture_entries(kernel, section, view, out),
+            // The driver fills them.
+            Content::TextureSlots if view == View::Mercury => {}
+            Content::Text(_) if view == View::Mercury => {
+                self.write_pieces(file_section, section, out)?;
+                // A capsule starts with the number of the section that it is coded against.
+                if let Some(companion) = out.get_mut(..4) {
+                    companion.copy_from_slice(&self.numbering.section(id, View::Machine).to_le_bytes());
+                }
+            }
+            _ => match self.machine_debug.of(id) {
+                Some(contents) if view == View::Machine => out.copy_from_slice(&contents.bytes),
+                _ => return self.write_pieces(file_section, section, out),
+            },
         }
         Ok(())
     }
 
-    fn write_pieces(&self, id: SectionId, section: &OutputSection<'_>, out: &mut [u8]) -> cubin::Result<()> {
+    fn write_pieces(&self, part: FileSection, section: &OutputSection<'_>, out: &mut [u8]) -> cubin::Result<()> {
         for piece in section.pieces.iter() {
-            let data = self.inputs.sections()[piece.section].data;
+            let source = match section.content {
+                Content::MachineParameters | Content::TextureSlots => Some(piece.section),
+                // The machine's side of constants that only a copy of a function had that is gone is not known.
+                Content::Pieces if self.is_of_gone_copy(piece.section, section) => Some(piece.section),
+                _ => self.inputs.in_view(piece.section, part.view),
+            };
+            let data = source.map(|source| self.inputs.sections()[source].data).unwrap_or_default();
             let start = piece.offset as usize;
-            out[start..start + data.len()].copy_from_slice(data);
+            if let Some(place) = out.get_mut(start..start + data.len()) {
+                place.copy_from_slice(data);
+            }
         }
-        for patch in &self.relocations.of(id).patches {
+        for patch in &self.relocations.in_view(part.section, part.view).patches {
             let field = patch.kind.row().map(|row| row.field).unwrap_or_default();
             let mode = if patch.add { Mode::Add } else { Mode::Replace };
             relocation::apply(field, out, patch.offset, patch.value, patch.bank.unwrap_or(0), mode)?;
@@ -275,9 +299,29 @@ impl Facts<'_, '_> {
         Ok(())
     }
 
-    fn target_outcome(&self, section: &OutputSection<'_>) -> &Outcome {
-        const NOTHING: &Outcome = &Outcome { kept: Vec::new(), resolved: Vec::new(), patches: Vec::new() };
-        section.target.map_or(NOTHING, |target| self.relocations.of(target))
+    /// Whether a piece of `section` belongs to a copy of a function that is not in the output, and the copy that is has none.
+    fn is_of_gone_copy(&self, piece: InputSectionId, section: &OutputSection<'_>) -> bool {
+        let function = |piece: InputSectionId| {
+            let code = self.inputs.sections()[piece].target?;
+            let owner = self.inputs.sections()[code].owner?;
+            Some((self.resolution.function(owner)?, self.resolution.fate(owner) == Fate::Taken))
+        };
+        let Some((gone, false)) = function(piece) else { return false };
+        !section.pieces.iter().any(|other| function(other.section) == Some((gone, true)))
+    }
+
+    /// The relocations that are left of the section that `section` is for.
+    fn kept(&self, section: &OutputSection<'_>, view: View) -> &[Kept] {
+        let Some(target) = section.target else { return &[] };
+        match self.machine_debug.of(target) {
+            Some(contents) if view == View::Machine => &contents.kept,
+            _ => &self.relocations.in_view(target, view).kept,
+        }
+    }
+
+    /// The relocations that were applied to the section that `section` is for.
+    fn resolved(&self, section: &OutputSection<'_>, view: View) -> &[Kept] {
+        section.target.map_or(&[], |target| &self.relocations.in_view(target, view).resolved)
     }
 
     fn write_entries<'entry>(&self, entries: impl Iterator<Item = &'entry Kept>, explicit_addends: bool, out: &mut [u8]) {
@@ -294,31 +338,48 @@ impl Facts<'_, '_> {
     }
 
     /// The relocations that make the driver fill texture slots, the last slot first.
-    fn write_texture_entries(&self, kernel: FunctionId, out: &mut [u8]) {
-        let slots = self.layout.textures().filled_slots(kernel).rev();
-        for ((symbol, offset), out) in slots.zip(out.chunks_exact_mut(RelRecord::SIZE)) {
+    fn write_texture_entries(&self, kernel: FunctionId, section: &OutputSection<'_>, view: View, out: &mut [u8]) {
+        let textures = self.layout.textures();
+        let two_views = self.numbering.has_two_views();
+        let slots = textures.filled_slots(kernel).rev();
+        for ((symbol, offset), out) in slots.zip(out.chunks_exact_mut(section.entry_size as usize)) {
             let kind = TEXTURE_KINDS.iter().find(|kind| kind.symbol == self.resolution.symbols()[symbol].kind);
             let symbol = self.numbering.referent(Referent::Symbol(symbol));
-            let Some(kind) = kind.map(|kind| kind.relocation) else { continue };
-            Relocation { offset, kind, symbol, addend: 0 }.rel().write(out);
+            let Some(kind) = kind else { continue };
+            let (kind, offset) = match view {
+                View::Mercury => (kind.mercury_relocation, offset - textures.base()),
+                View::Machine if two_views => (kind.machine_relocation, offset),
+                View::Machine => (kind.relocation, offset),
+            };
+            let entry = Relocation { offset, kind, symbol, addend: 0 };
+            if two_views { entry.rela().write(out) } else { entry.rel().write(out) }
         }
     }
 
     /// The size of a section's bytes.
-    fn size_of(&self, id: SectionId, body: &Body) -> u64 {
+    fn size_of(&self, FileSection { section: id, view }: FileSection, body: &Body) -> u64 {
         let section = &self.plan.sections()[id];
         let entries = |count: usize| count as u64 * section.entry_size;
         match (body, section.content) {
             (Body::Made(bytes), _) => bytes.len() as u64,
             (_, Content::ModuleInfo) => self.info.module_size() as u64,
-            (_, Content::FunctionInfo(function)) => self.info.function_size(function) as u64,
+            (_, Content::FunctionInfo(function)) => self.info.function_size(function, view) as u64,
             (_, Content::Relocations { explicit_addends }) => {
-                let kept = &self.target_outcome(section).kept;
-                entries(kept.iter().filter(|entry| entry.explicit_addend == explicit_addends).count())
+                let kept = self.kept(section, view).iter();
+                entries(kept.filter(|entry| entry.explicit_addend == explicit_addends).count())
             }
-            (_, Content::ResolvedRelocations) => entries(self.target_outcome(section).resolved.len()),
+            (_, Content::ResolvedRelocations) => entries(self.resolved(section, view).len()),
             (_, Content::TextureRelocations(kernel)) => entries(self.layout.textures().filled_slots(kernel).count()),
-            _ => self.layout.size(id),
+            (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + RESERVED_FOR_TOOLS,
+            (_, Content::TextureSlots) if view == View::Mercury => self.layout.size(id) - self.layout.textures().base(),
+            (_, Content::Text(_)) => {
+                let source = section.pieces.iter().next().and_then(|piece| self.inputs.in_view(piece.section, view));
+                source.map_or(0, |source| self.inputs.sections()[source].size)
+            }
+            _ => match self.machine_debug.of(id) {
+                Some(contents) if view == View::Machine => contents.bytes.len() as u64,
+                _ => self.layout.size(id),
+            },
         }
     }
 }

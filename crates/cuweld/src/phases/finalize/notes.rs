@@ -1,7 +1,9 @@
 //! Notes: who made the file, for which toolkit and virtual architecture, and where its code runs.
 
 use super::Facts;
+use crate::id::FileId;
 use crate::phases::load::Role;
+use crate::phases::resolve::Fate;
 use cubin::compat::Tag;
 use cubin::info::{self, Record, format};
 use cubin::note::CudaInfo;
@@ -34,7 +36,8 @@ pub fn cuda(facts: &Facts<'_, '_>) -> Vec<u8> {
 /// The properties that decide where the code runs.
 ///
 /// Whether the output is for an `a` target follows from the target. Of the others, each input's are taken over as they are
-/// met; the class and version of the instruction set are the highest of all.
+/// met; the class and version of the instruction set are the highest of all. Which other GPUs can run the machine code as it is,
+/// if that is said, is decided by the inputs whose code is in the output.
 pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
     let target = facts.options.target;
     let accelerated = u16::from(target.variant == Variant::Accelerated);
@@ -44,12 +47,24 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
         value: accelerated,
         payload: &[],
     }];
-    for section in facts.inputs.sections().iter().filter(|section| section.role == Role::Compatibility) {
-        for record in info::records(section.data).flatten() {
+    let mut runs_on: Option<u64> = None;
+    for (file, object) in facts.inputs.files().enumerate() {
+        let sections = object.sections.iter().map(|id| &facts.inputs.sections()[id]);
+        for record in sections
+            .filter(|section| section.role == Role::Compatibility)
+            .flat_map(|section| info::records(section.data))
+            .flatten()
+        {
             let tag = Tag(record.attribute.0);
             let is_for_the_finalizer = tag == Tag::CAN_FASTPATH_FINALIZE && target.views == Views::One;
             if tag == Tag::CUDA_ACCELERATOR_TARGET || is_for_the_finalizer {
                 continue;
+            }
+            if tag == Tag::CAN_FASTPATH_FINALIZE && facts.has_code_of(file) {
+                // What is said of code that was compiled for another GPU does not hold for code for the target.
+                let is_for_target = object.sm == target.number;
+                let here = record.payload.first_chunk().filter(|_| is_for_target).map_or(0, |&bytes| u64::from_le_bytes(bytes));
+                runs_on = Some(runs_on.map_or(here, |all| all & here));
             }
             match merged.iter_mut().find(|known| known.attribute == record.attribute) {
                 Some(known) if matches!(tag, Tag::ISA_CLASS | Tag::MERCURY_ISA_MAJOR_MINOR_VERSION) => {
@@ -60,7 +75,23 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
             }
         }
     }
+    let runs_on = runs_on.map(u64::to_le_bytes);
+    if let (Some(mask), Some(record)) =
+        (&runs_on, merged.iter_mut().find(|record| record.attribute.0 == Tag::CAN_FASTPATH_FINALIZE.0))
+    {
+        record.payload = mask;
+    }
     let mut bytes = Vec::new();
     merged.iter().for_each(|record| record.encode(&mut bytes));
     bytes
+}
+
+impl Facts<'_, '_> {
+    /// Whether any code of an input is in the output.
+    fn has_code_of(&self, file: FileId) -> bool {
+        let symbols = self.inputs.files()[file].symbols.iter();
+        symbols
+            .filter(|&symbol| self.resolution.fate(symbol) == Fate::Taken)
+            .any(|symbol| self.resolution.function(symbol).is_some_and(|function| self.live.contains(function)))
+    }
 }

@@ -42,6 +42,31 @@ impl StringTableBuilder {
         offset
     }
 
+    /// The size of the table.
+    pub fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Appends a name, given in parts, whether it is there or not.
+    pub fn append(&mut self, parts: &[&str]) -> u32 {
+        let offset = self.bytes.len() as u32;
+        for part in parts {
+            self.bytes.extend_from_slice(part.as_bytes());
+        }
+        self.bytes.push(0);
+        offset
+    }
+
+    /// Writes a name over a longer one.
+    pub fn overwrite(&mut self, offset: u32, length: usize, name: &str) {
+        let start = offset as usize;
+        if let Some(place) = self.bytes.get_mut(start..start + length).filter(|place| place.len() >= name.len()) {
+            let (new, rest) = place.split_at_mut(name.len());
+            new.copy_from_slice(name.as_bytes());
+            rest.fill(0);
+        }
+    }
+
     fn hash<'part>(&self, parts: impl Iterator<Item = &'part [u8]>) -> u64 {
         // Names in parts must hash like whole ones, so they are put together first; names are short.
         let mut whole = [0u8; 256];

@@ -25,6 +25,7 @@ use crate::id::{FunctionId, Id, SectionId, SymbolId};
 use crate::phases::merge::{SharedPlacement, SharedVariable};
 use crate::phases::reach;
 use crate::phases::resolve::is_shared_variable;
+use cubin::target::Views;
 use std::collections::{HashMap, HashSet};
 
 /// The alignment of arrays of unknown size, whatever they declare.
@@ -62,6 +63,8 @@ pub struct Extent {
     pub align: u64,
     /// Whether the file has it at all.
     pub present: bool,
+    /// Whether it has a symbol, if the file has it.
+    pub listed: bool,
 }
 
 impl SharedLayout {
@@ -100,6 +103,11 @@ impl SharedLayout {
         self.sections.iter().map(|(&section, &extent)| (section, extent))
     }
 
+    /// Whether a section of shared memory that the file has also has a symbol.
+    pub fn is_listed(&self, section: SectionId) -> bool {
+        self.sections.get(&section).is_some_and(|extent| extent.listed)
+    }
+
     /// Whether the file has a section of shared memory.
     pub fn is_present(&self, section: SectionId) -> bool {
         self.sections.get(&section).is_some_and(|extent| extent.present)
@@ -118,6 +126,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     if !facts.options.executable() {
         return layout;
     }
+    let two_views = facts.options.target.views == Views::Two;
     let users = Users::find(facts);
     let symbols = facts.resolution.symbols();
     let has_dynamic = symbols.iter().any(|symbol| is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0);
@@ -213,6 +222,8 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
 
     // The sections.
     let reserved = facts.options.reserved_shared();
+    // Where there are two views, only the machine's has a reserved part: to the linked one, a section with nothing else is empty.
+    let linked_reserved = if two_views { 0 } else { reserved };
     for &kernel in facts.live.kernels() {
         let Some(section) = facts.plan.function(kernel).shared else { continue };
         let (end, mut align) = (end[&kernel], align[&kernel]);
@@ -220,17 +231,19 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
             align = align.max(DYNAMIC_ALIGN);
         }
         // An empty section stays only if its alignment is that of the arrays; one with a reserved part is not empty.
-        let right_align = align == DYNAMIC_ALIGN || (reserved > 0 && align > DYNAMIC_ALIGN);
+        let right_align = align == DYNAMIC_ALIGN || (linked_reserved > 0 && align > DYNAMIC_ALIGN);
         let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && right_align;
         let present = end > 0 || wanted_empty;
         layout.used.insert(kernel, end);
-        layout.sections.insert(section, Extent { size: if present { end + reserved } else { 0 }, align, present });
+        let size = if present { end + reserved } else { 0 };
+        let listed = present && end + linked_reserved > 0;
+        layout.sections.insert(section, Extent { size, align, present, listed });
     }
     if let Some(section) = module_section {
         let dynamic_align = if has_dynamic { DYNAMIC_ALIGN } else { 1 };
         let is_shown = !groups.is_empty() && facts.options.shows_shared_variables();
         let extent = if is_shown || (is_debugged && has_dynamic) {
-            Extent { size: pool_end + reserved, align: pool_align.max(dynamic_align), present: true }
+            Extent { size: pool_end + reserved, align: pool_align.max(dynamic_align), present: true, listed: true }
         } else {
             let align = if !has_dynamic {
                 facts.plan.sections()[section].align
@@ -239,7 +252,8 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
             } else {
                 DYNAMIC_ALIGN.max(pool_align)
             };
-            Extent { size: 0, align, present: has_dynamic && align == DYNAMIC_ALIGN }
+            let present = has_dynamic && align == DYNAMIC_ALIGN;
+            Extent { size: if present && two_views { reserved } else { 0 }, align, present, listed: false }
         };
         layout.sections.insert(section, extent);
     }

@@ -8,11 +8,11 @@
 use super::Facts;
 use super::sort::{Tie, dealt_merge_sort};
 use crate::diagnostics::{Failure, Message, Report};
-use crate::id::{FunctionId, Id, IdVec, SectionId, SymbolId};
-use crate::phases::reach;
+use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::phases::resolve::{Symbol, is_texture};
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
+use cubin::target::Views;
 use std::collections::{HashMap, HashSet};
 
 /// The slots, and the kernels that have them.
@@ -20,12 +20,16 @@ use std::collections::{HashMap, HashSet};
 pub struct TextureLayout {
     slots: Vec<(SymbolId, u64)>,
     offsets: HashMap<SymbolId, u64>,
+    base: u64,
     kernels: Vec<FunctionId>,
     /// The kernels that reach a sampler, or whose object keeps samplers apart from textures; for the others, nobody fills the slots
     /// of samplers.
     with_samplers: HashSet<FunctionId>,
     is_sampler: HashSet<SymbolId>,
 }
+
+/// The alignment of the slots where there are two views of them.
+const SLOTS_ALIGN: u64 = 16;
 
 /// A kind of reference.
 pub struct TextureKind {
@@ -37,13 +41,38 @@ pub struct TextureKind {
     pub limit: usize,
     /// The relocation that makes the driver fill a slot.
     pub relocation: RelocationType,
+    /// The same in the machine's view, where there are two.
+    pub machine_relocation: RelocationType,
+    /// The same in the Mercury view.
+    pub mercury_relocation: RelocationType,
 }
 
 /// The kinds of references, in the order in which their limits are checked.
 pub const TEXTURE_KINDS: [TextureKind; 3] = [
-    TextureKind { symbol: SymbolKind::TEXTURE, plural: "textures", limit: 256, relocation: RelocationType(6) },
-    TextureKind { symbol: SymbolKind::SAMPLER, plural: "samplers", limit: 32, relocation: RelocationType(7) },
-    TextureKind { symbol: SymbolKind::SURFACE, plural: "surfaces", limit: 32, relocation: RelocationType(52) },
+    TextureKind {
+        symbol: SymbolKind::TEXTURE,
+        plural: "textures",
+        limit: 256,
+        relocation: RelocationType(6),
+        machine_relocation: RelocationType(6),
+        mercury_relocation: RelocationType(0x1_000b),
+    },
+    TextureKind {
+        symbol: SymbolKind::SAMPLER,
+        plural: "samplers",
+        limit: 32,
+        relocation: RelocationType(7),
+        machine_relocation: RelocationType(101),
+        mercury_relocation: RelocationType(0x1_000c),
+    },
+    TextureKind {
+        symbol: SymbolKind::SURFACE,
+        plural: "surfaces",
+        limit: 32,
+        relocation: RelocationType(52),
+        machine_relocation: RelocationType(52),
+        mercury_relocation: RelocationType(0x1_000d),
+    },
 ];
 
 impl TextureLayout {
@@ -52,6 +81,11 @@ impl TextureLayout {
         let with_samplers = self.with_samplers.contains(&kernel);
         let is_filled = move |symbol| with_samplers || !self.is_sampler.contains(&symbol);
         self.slots.iter().copied().filter(move |&(symbol, _)| is_filled(symbol))
+    }
+
+    /// Where in the parameter bank the slots start.
+    pub fn base(&self) -> u64 {
+        self.base
     }
 
     /// The offset of a reference's slot in the parameter bank.
@@ -72,10 +106,10 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     if !facts.options.executable() || !any {
         return Ok(TextureLayout::default());
     }
-    let uses = |function: FunctionId, is_wanted: fn(&Symbol<'_>) -> bool| {
-        facts.references.of(function).iter().any(|&symbol| is_wanted(&symbols[symbol]))
+    let kernels_that_reach = |is_wanted: fn(&Symbol<'_>) -> bool| {
+        facts.references.kernels_that_reach(facts.resolution, facts.graph, facts.components, facts.live, is_wanted)
     };
-    let kernels = kernels_that_reach(facts, &|function| uses(function, is_texture));
+    let kernels = kernels_that_reach(is_texture);
     let mut references = Vec::new();
     for kind in &TEXTURE_KINDS {
         let of_kind = symbols.ids().rev().filter(|&id| symbols[id].kind == kind.symbol);
@@ -89,29 +123,22 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
 
     let bank = |kernel: FunctionId| facts.plan.function(kernel).parameters;
     let base = facts.live.kernels().iter().filter_map(|&kernel| bank(kernel)).map(|bank| size[bank]).max().unwrap_or(0);
+    let base = match facts.options.target.views {
+        Views::One => base,
+        Views::Two if kernels.is_empty() => 0,
+        Views::Two => base.next_multiple_of(SLOTS_ALIGN),
+    };
     let slots: Vec<(SymbolId, u64)> =
         references.iter().enumerate().map(|(index, &symbol)| (symbol, base + 4 * index as u64)).collect();
     for bank in kernels.iter().filter_map(|&kernel| bank(kernel)) {
         size[bank] = base + 4 * slots.len() as u64;
     }
     let is_sampler = references.iter().copied().filter(|&id| symbols[id].kind == SymbolKind::SAMPLER).collect();
-    let is_sampler_symbol = |symbol: &Symbol<'_>| symbol.kind == SymbolKind::SAMPLER;
     let mut with_samplers: HashSet<FunctionId> =
-        kernels_that_reach(facts, &|function| uses(function, is_sampler_symbol)).into_iter().collect();
+        kernels_that_reach(|symbol| symbol.kind == SymbolKind::SAMPLER).into_iter().collect();
     with_samplers.extend(kernels.iter().copied().filter(|&kernel| {
         let code = facts.resolution.code(facts.inputs, kernel);
         code.is_some_and(|(file, _)| facts.inputs.files()[file].keeps_samplers_apart)
     }));
-    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, kernels, with_samplers, is_sampler })
-}
-
-/// The kernels that reach a function of some kind, in order. For a program's only kernel any function will do.
-fn kernels_that_reach(facts: &Facts<'_, '_>, is_wanted: &impl Fn(FunctionId) -> bool) -> Vec<FunctionId> {
-    let wanted: Vec<bool> = facts.resolution.functions().ids().map(is_wanted).collect();
-    let kernels = facts.live.kernels();
-    if kernels.len() == 1 {
-        return if wanted.contains(&true) { kernels.to_vec() } else { Vec::new() };
-    }
-    let reach = reach::find(facts.graph, facts.components, kernels, |function| wanted[function.index()]);
-    kernels.iter().copied().filter(|&kernel| reach.of(kernel).next().is_some()).collect()
+    Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, base, kernels, with_samplers, is_sampler })
 }

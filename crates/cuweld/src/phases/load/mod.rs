@@ -5,6 +5,7 @@
 //! the function an attribute speaks of. An object that lies about any of them is refused here, by name, section and
 //! offset, so that no later phase has to doubt its input.
 
+mod arrange;
 mod demand;
 mod read;
 
@@ -13,9 +14,11 @@ pub use demand::Demand;
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, Id, IdRange, IdVec, InputSectionId, InputSymbolId};
 use crate::options::Options;
+use crate::views::View;
 use cubin::relocation::{Entries, RelocationType};
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
+use cubin::target::Views;
 use rayon::prelude::*;
 
 /// An object to link: a name for messages and its bytes.
@@ -42,6 +45,7 @@ pub struct Inputs<'data> {
     files: IdVec<FileId, ObjectFile<'data>>,
     sections: IdVec<InputSectionId, InputSection<'data>>,
     symbols: IdVec<InputSymbolId, InputSymbol<'data>>,
+    two_views: bool,
     left_out: Vec<usize>,
 }
 
@@ -50,10 +54,14 @@ pub struct Inputs<'data> {
 pub struct ObjectFile<'data> {
     /// The name that messages use.
     pub name: &'data str,
-    /// Its sections.
+    /// Its sections, as they are linked.
     pub sections: IdRange<InputSectionId>,
+    /// The machine's side of those, where the object has two views of the program.
+    pub machine_sections: IdRange<InputSectionId>,
     /// Its symbols.
     pub symbols: IdRange<InputSymbolId>,
+    /// The GPU it was compiled for.
+    pub sm: u32,
     /// The virtual architecture it was compiled for (the `.target` of its PTX).
     pub virtual_sm: Option<u32>,
     /// Whether its code names samplers apart from textures.
@@ -102,6 +110,8 @@ pub struct InputSection<'data> {
     pub next_attached: Option<InputSectionId>,
     /// The function that code is the body of: the first symbol that is defined in it.
     pub owner: Option<InputSymbolId>,
+    /// The machine's side of the section, where the object has two views of the program.
+    pub machine: Option<InputSectionId>,
     /// For relocations: the entries.
     pub entries: Option<Entries<'data>>,
     /// For relocations: whether an entry after the first has no addend.
@@ -129,6 +139,8 @@ pub enum Role {
     KernelShared,
     /// Shared variables of the module and of device functions.
     ModuleShared,
+    /// Shared variables of the system.
+    ReservedShared,
     /// Debug information and other bytes that are not loaded.
     Debug,
     /// Relocations of `target`, with addends in the entries or without.
@@ -169,6 +181,10 @@ pub struct InputSymbol<'data> {
     pub kind: SymbolKind,
     /// Memory space, visibility, and whether a function is a kernel.
     pub other: u8,
+    /// Its value in the machine's view; `value` where there is but one.
+    pub machine_value: u64,
+    /// Its size in the machine's view; `size` where there is but one.
+    pub machine_size: u64,
     /// For functions: how many registers the code uses.
     pub registers: u32,
     /// For functions: how many bytes of stack the code uses itself.
@@ -219,6 +235,14 @@ impl<'data> Inputs<'data> {
         std::iter::successors(self.sections[section].first_attached, |&id| self.sections[id].next_attached)
     }
 
+    /// A section as a view has it; the section itself, where there is but one.
+    pub fn in_view(&self, section: InputSectionId, view: View) -> Option<InputSectionId> {
+        match view {
+            View::Machine if self.two_views => self.sections[section].machine,
+            _ => Some(section),
+        }
+    }
+
     /// The entries of a relocation section, with the symbols as ids.
     pub fn relocations(
         &self,
@@ -264,14 +288,20 @@ pub struct InputRelocation {
 pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Report) -> Result<Inputs<'data>, Failure> {
     let results: Vec<_> = inputs.par_iter().map(|input| read::read(input, options)).collect();
     let mut parsed = Vec::with_capacity(results.len());
-    for result in results {
+    for (result, input) in results.into_iter().zip(inputs) {
         match result {
             Ok(object) => parsed.push(object),
-            Err(diagnostic) => return report.fatal(*diagnostic),
+            Err(diagnostic) => {
+                if matches!(diagnostic.message, Message::WrongArchitecture { .. }) && read::lacks_a_view(input, options.target) {
+                    report.say(Message::LimitedByInput { file: input.name.into(), number: options.target.number });
+                }
+                return report.fatal(*diagnostic);
+            }
         }
     }
     let left_out = demand::left_out(inputs, &parsed, &options.keep);
-    let mut all = Inputs { files: IdVec::new(), sections: IdVec::new(), symbols: IdVec::new(), left_out };
+    let two_views = options.target.views == Views::Two;
+    let mut all = Inputs { files: IdVec::new(), sections: IdVec::new(), symbols: IdVec::new(), two_views, left_out };
     for (index, object) in parsed.into_iter().enumerate() {
         if let Some(object) = object
             && all.left_out.binary_search(&index).is_err()
@@ -304,6 +334,7 @@ impl<'data> Parsed<'data> {
             row.target = row.target.map(section);
             row.first_attached = row.first_attached.map(section);
             row.next_attached = row.next_attached.map(section);
+            row.machine = row.machine.map(section);
             row.owner = row.owner.map(symbol);
             all.sections.push(row);
         }
@@ -324,7 +355,9 @@ impl<'data> Parsed<'data> {
                 | CallRecord::Prototype { function: a, .. } => *a = symbol(*a),
             }
         }
-        self.file.sections = IdRange::new(InputSectionId::from_index(section_base), all.sections.next_id());
+        let range = |ids: &IdRange<InputSectionId>| IdRange::new(section(ids.first()), section(ids.end()));
+        self.file.sections = range(&self.file.sections);
+        self.file.machine_sections = range(&self.file.machine_sections);
         self.file.symbols = IdRange::new(InputSymbolId::from_index(symbol_base), all.symbols.next_id());
         all.files.push(self.file);
     }

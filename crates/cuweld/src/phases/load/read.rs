@@ -1,17 +1,21 @@
 //! Reading one object.
 
+use super::arrange::{Arrangement, is_mercury, plain_name};
 use super::{CallRecord, Input, InputSection, InputSymbol, ObjectFile, Parsed, Place, Role, is_shared};
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
 use crate::options::Options;
 use crate::phases::explain;
+use crate::views;
 use cubin::callgraph::{self, Edge};
-use cubin::elf::SymbolRecord;
+use cubin::compat::Tag;
+use cubin::elf::{SHF_ALLOC, SHF_CUDA_MERCURY, SHF_EXECINSTR, SHT_PROGBITS, SHT_REL, SHT_RELA, SymbolRecord};
 use cubin::info::{self, Attribute};
 use cubin::read::{File, Section};
 use cubin::relocation::{self, RelocationType};
 use cubin::section::SectionType;
 use cubin::symbol::{SymbolKind, SymbolSection};
+use cubin::target::{Target, Views};
 
 /// What is wrong with an object, and where.
 struct Damage(String);
@@ -43,7 +47,14 @@ pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Opt
         return Ok(None);
     }
     check_fitness(&file, input.name, options)?;
-    let mut parsed = Reader { file: &file }.read(input.name).map_err(damaged)?;
+    let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| {
+        damaged(match file.section(index) {
+            Some(section) => Damage::of(section, "there is no machine code or data for it".into()),
+            None => Damage("machine code is missing".into()),
+        })
+    })?;
+    let reader = Reader { file: &file, arrangement, views: options.target.views };
+    let mut parsed = reader.read(input.name).map_err(damaged)?;
     parsed.newer_toolkit = newer_toolkit(&file);
     Ok(Some(parsed))
 }
@@ -70,6 +81,13 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
     if !target.accepts(file.sm(), file.is_accelerated()) {
         return Err(Box::new(explain::architecture::describe(name, target, file.sm(), file.is_accelerated())));
     }
+    if target.views == Views::Two && file.sm() != target.number && !runs_as_it_is(file, target) {
+        let compiled_for = format!("sm_{}", file.sm());
+        let message = Message::NotForTheTarget { file: name.into(), target: target.name.into(), compiled_for };
+        return Err(Box::new(
+            Diagnostic::new(message).hint("compile it for the target, or name the toolkit's linker with --finalizer"),
+        ));
+    }
     let toolkit = file.toolkit();
     if let Some(found) = newer_toolkit(file).filter(|_| options.refuse_newer_objects) {
         let message = Message::NewerThanToolkit { file: name.into(), found, known: KNOWN_TOOLKIT };
@@ -85,21 +103,45 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
     Ok(())
 }
 
+/// Whether machine code for another GPU of the family runs on the target: the object says so, or has no code.
+fn runs_as_it_is(file: &File<'_>, target: &Target) -> bool {
+    let has_code = file.sections().iter().any(|section| section.kind() == SectionType::CAPSULE);
+    let records = file.sections().iter().filter(|section| section.kind() == SectionType::COMPAT);
+    let mut masks = records
+        .flat_map(|section| info::records(section.data).flatten())
+        .filter(|record| record.attribute.0 == Tag::CAN_FASTPATH_FINALIZE.0)
+        .filter_map(|record| record.payload.first_chunk().map(|&bytes| u64::from_le_bytes(bytes)));
+    !has_code || masks.any(|mask| mask & target.fast_path_bit != 0)
+}
+
+/// Whether an object for another architecture has one view of the program where the target has two.
+pub(super) fn lacks_a_view(input: &Input<'_>, target: &Target) -> bool {
+    let file = File::parse(input.bytes).ok();
+    let views = file.and_then(|file| Target::all().iter().find(|target| target.number == file.sm())).map(|target| target.views);
+    target.views == Views::Two && views == Some(Views::One)
+}
+
 /// Reads the parts of one object.
 struct Reader<'file, 'data> {
     file: &'file File<'data>,
+    arrangement: Arrangement,
+    views: Views,
 }
 
 impl<'data> Reader<'_, 'data> {
     fn read(&self, name: &'data str) -> Result<Parsed<'data>, Damage> {
         let mut sections = self.sections()?;
         let symbols = self.symbols(&mut sections)?;
-        self.check_relocations(&sections, symbols.len())?;
+        self.check_relocations(&sections, &symbols)?;
         let calls = self.calls(&symbols)?;
+        let section = InputSectionId::from_index;
+        let linked = self.arrangement.linked();
         let file = ObjectFile {
             name,
-            sections: IdRange::new(InputSectionId::from_index(0), InputSectionId::from_index(sections.len())),
+            sections: IdRange::new(section(0), section(linked)),
+            machine_sections: IdRange::new(section(linked), section(sections.len())),
             symbols: IdRange::new(InputSymbolId::from_index(0), InputSymbolId::from_index(symbols.len())),
+            sm: self.file.sm(),
             virtual_sm: self.file.virtual_sm(),
             keeps_samplers_apart: keeps_samplers_apart(&sections),
             calls,
@@ -107,22 +149,32 @@ impl<'data> Reader<'_, 'data> {
         Ok(Parsed { file, sections, symbols, newer_toolkit: None })
     }
 
+    /// The sections of the file, in the order of their ids.
+    fn arranged(&self) -> impl Iterator<Item = &Section<'data>> {
+        self.arrangement.order().iter().filter_map(|&index| self.file.section(index))
+    }
+
     fn sections(&self) -> Result<Vec<InputSection<'data>>, Damage> {
-        let raw = self.file.sections();
-        let mut sections = Vec::with_capacity(raw.len());
-        for section in raw {
-            let role = role_of(section);
+        let count = self.file.sections().len();
+        let mut sections = Vec::with_capacity(count);
+        for section in self.arranged() {
+            let (name, kind, flags) = plain_header(section);
+            let role = role_of(name, kind, flags, section.header.info);
             let target = match role {
                 Role::FunctionInfo | Role::FunctionConstants(_) | Role::KernelShared | Role::Relocations { .. } => {
                     let index = section.header.info;
-                    if index as usize >= raw.len() {
-                        return Err(Damage::of(section, format!("belongs to section {index} of {}", raw.len())));
-                    }
-                    Some(InputSectionId::from_index(index as usize))
+                    let target = self.arrangement.target(section, index);
+                    Some(target.ok_or_else(|| Damage::of(section, format!("belongs to section {index} of {count}")))?)
                 }
                 _ => None,
             };
-            let align = section.header.align.max(1);
+            let machine = self.arrangement.machine(section.index);
+            // The alignment of code is that of the machine code.
+            let aligned = match (role, machine.and_then(|id| self.arrangement.order().get(id.index()))) {
+                (Role::Text, Some(&index)) => self.file.section(index).unwrap_or(section),
+                _ => section,
+            };
+            let align = aligned.header.align.max(1);
             if !align.is_power_of_two() || align > MAX_ALIGN {
                 return Err(Damage::of(section, format!("alignment {align:#x} is not a power of two up to {MAX_ALIGN:#x}")));
             }
@@ -137,10 +189,10 @@ impl<'data> Reader<'_, 'data> {
             let later_entry_without_addend =
                 has_addends && entries.clone().into_iter().flatten().skip(1).any(|entry| entry.addend == 0);
             sections.push(InputSection {
-                name: section.name,
+                name,
                 role,
-                kind: section.kind(),
-                flags: section.header.flags,
+                kind,
+                flags,
                 align,
                 size: section.header.size,
                 data: section.data,
@@ -148,6 +200,7 @@ impl<'data> Reader<'_, 'data> {
                 first_attached: None,
                 next_attached: None,
                 owner: None,
+                machine,
                 entries,
                 later_entry_without_addend,
             });
@@ -164,8 +217,13 @@ impl<'data> Reader<'_, 'data> {
 
     /// The symbols. Sections learn what function they are the code of.
     fn symbols(&self, sections: &mut [InputSection<'data>]) -> Result<Vec<InputSymbol<'data>>, Damage> {
-        let raw = self.file.symbols()?;
-        let table = self.file.symbol_table().and_then(|index| self.file.section(index));
+        let machine_table = self.file.symbol_table().and_then(|index| self.file.section(index));
+        let machine = machine_table.map(|section| section.data).unwrap_or_default();
+        let (raw, table) = match self.views {
+            Views::One => (self.file.symbols()?, self.file.symbol_table()),
+            Views::Two => (self.file.mercury_symbols()?, self.file.mercury_symbol_table()),
+        };
+        let table = table.and_then(|index| self.file.section(index));
         let mut symbols = Vec::with_capacity(raw.len());
         for (index, symbol) in raw.iter().enumerate() {
             let problem = |text: String| match table {
@@ -175,7 +233,10 @@ impl<'data> Reader<'_, 'data> {
             let place = match symbol.section {
                 SymbolSection::Undefined => Place::Undefined,
                 SymbolSection::Common => Place::Common,
-                SymbolSection::Index(section) => Place::Section(InputSectionId::from_index(section as usize)),
+                SymbolSection::Index(section) => match self.arrangement.id(section) {
+                    Some(section) => Place::Section(section),
+                    None => return Err(problem(format!("symbol '{}' is in section {section}, which is missing", symbol.name))),
+                },
                 SymbolSection::Absolute | SymbolSection::Reserved(_) => {
                     return Err(problem(format!("symbol '{}' is in a section of unknown kind", symbol.name)));
                 }
@@ -204,7 +265,12 @@ impl<'data> Reader<'_, 'data> {
             if symbol.size > MAX_SIZE || symbol.value > MAX_SIZE {
                 return Err(problem(format!("symbol '{}' reaches past any GPU's memory", symbol.name)));
             }
+            let Some(machine) = SymbolRecord::parse(machine, (index * SymbolRecord::SIZE) as u64) else {
+                return Err(problem(format!("symbol '{}' is not in the machine's symbol table", symbol.name)));
+            };
             symbols.push(InputSymbol {
+                machine_value: machine.value,
+                machine_size: machine.size,
                 name: symbol.name,
                 place,
                 value: symbol.value,
@@ -222,9 +288,12 @@ impl<'data> Reader<'_, 'data> {
 
     /// Checks every attribute record, and notes the two that concern all functions with their symbols.
     fn read_attributes(&self, sections: &[InputSection<'data>], symbols: &mut [InputSymbol<'data>]) -> Result<(), Damage> {
-        for (raw, section) in self.file.sections().iter().zip(sections) {
+        for (raw, section) in self.arranged().zip(sections).take(self.arrangement.linked()) {
             if !matches!(section.role, Role::ModuleInfo | Role::FunctionInfo) {
                 continue;
+            }
+            for record in section.machine.map(|id| info::records(sections[id.index()].data)).into_iter().flatten() {
+                record.map_err(|error| error.in_section(raw))?;
             }
             for record in info::records(section.data) {
                 let record = record.map_err(|error| error.in_section(raw))?;
@@ -249,23 +318,24 @@ impl<'data> Reader<'_, 'data> {
     }
 
     /// Checks that every relocation names a symbol and patches bytes that are there.
-    fn check_relocations(&self, sections: &[InputSection<'data>], symbols: usize) -> Result<(), Damage> {
-        for (raw, section) in self.file.sections().iter().zip(sections) {
+    fn check_relocations(&self, sections: &[InputSection<'data>], symbols: &[InputSymbol<'data>]) -> Result<(), Damage> {
+        for (raw, section) in self.arranged().zip(sections) {
             let (Role::Relocations { .. }, Some(target)) = (section.role, section.target) else { continue };
             let target = &sections[target.index()];
+            let symbols_count = symbols.len();
+            // Offsets in a capsule count in the code that it stands for.
+            let code = target.owner.filter(|_| target.machine.is_some()).map(|owner| symbols[owner.index()].size);
+            let size = code.unwrap_or(target.data.len() as u64);
             for (number, entry) in section.entries.clone().into_iter().flatten().enumerate() {
                 let problem = |text: String| Damage::at(raw, number as u64 * raw.header.entry_size, text);
-                if entry.symbol as usize >= symbols {
-                    return Err(problem(format!("relocation names symbol {} of {symbols}", entry.symbol)));
+                if entry.symbol as usize >= symbols_count {
+                    return Err(problem(format!("relocation names symbol {} of {symbols_count}", entry.symbol)));
                 }
                 let reach = extent(entry.kind);
-                if entry.offset.checked_add(reach).is_none_or(|end| end > target.data.len() as u64) {
+                if entry.offset.checked_add(reach).is_none_or(|end| end > size) {
                     return Err(problem(format!(
-                        "relocation {} patches offset {:#x} of '{}', which has {:#x} bytes",
-                        entry.kind,
-                        entry.offset,
-                        target.name,
-                        target.data.len()
+                        "relocation {} patches offset {:#x} of '{}', which has {size:#x} bytes",
+                        entry.kind, entry.offset, target.name
                     )));
                 }
             }
@@ -325,26 +395,35 @@ const MAX_ALIGN: u64 = 1 << 20;
 /// Far above the memory of any GPU; sums of as many sizes as there are sections stay below 64 bits.
 const MAX_SIZE: u64 = 1 << 40;
 
+/// Name, type and flags of a section, as if there were but one view.
+fn plain_header<'data>(section: &Section<'data>) -> (&'data str, SectionType, u64) {
+    let (kind, flags) = (section.kind(), section.header.flags & !SHF_CUDA_MERCURY);
+    match kind {
+        _ if !is_mercury(section) => (section.name, kind, section.header.flags),
+        SectionType::CAPSULE => (plain_name(section), views::plain_kind(kind), SHF_ALLOC | SHF_EXECINSTR),
+        _ => (plain_name(section), views::plain_kind(kind), flags),
+    }
+}
+
 /// What a section is for, by its type, flags and name.
-fn role_of(section: &Section<'_>) -> Role {
-    use cubin::elf::{SHF_EXECINSTR, SHT_PROGBITS, SHT_REL, SHT_RELA};
-    let header = &section.header;
-    match section.kind() {
-        SectionType(SHT_PROGBITS) if header.flags & SHF_EXECINSTR != 0 => Role::Text,
+fn role_of(name: &str, kind: SectionType, flags: u64, info: u32) -> Role {
+    match kind {
+        SectionType(SHT_PROGBITS) if flags & SHF_EXECINSTR != 0 => Role::Text,
         SectionType(SHT_PROGBITS) => Role::Debug,
         SectionType(SHT_REL) => Role::Relocations { explicit_addends: false },
         SectionType(SHT_RELA) => Role::Relocations { explicit_addends: true },
-        SectionType::INFO if section.name == ".nv.info" => Role::ModuleInfo,
+        SectionType::INFO if name == ".nv.info" => Role::ModuleInfo,
         SectionType::INFO => Role::FunctionInfo,
         SectionType::GLOBAL_INIT => Role::GlobalData,
         SectionType::GLOBAL => Role::GlobalZero,
-        SectionType::SHARED if header.info != 0 => Role::KernelShared,
+        SectionType::SHARED if info != 0 => Role::KernelShared,
         SectionType::SHARED => Role::ModuleShared,
+        SectionType::RESERVED_SHARED => Role::ReservedShared,
         SectionType::COMPAT => Role::Compatibility,
         kind => match kind.constant_bank() {
-            Some(bank) if header.info != 0 => Role::FunctionConstants(bank),
+            Some(bank) if info != 0 => Role::FunctionConstants(bank),
             Some(bank) => Role::ModuleConstants(bank),
-            None if section.name == ".note.nv.tkinfo" => Role::ToolNotes,
+            None if name == ".note.nv.tkinfo" => Role::ToolNotes,
             None => Role::Structure,
         },
     }

@@ -6,7 +6,7 @@
 //! reaches, function by function, at the first offset that is free in all kernels concerned. All of these take the widest alignment
 //! among them, and are padded to it.
 
-use super::plan::{Content, Name, Piece, Pieces, Placement};
+use super::plan::{Content, Name, Piece, Pieces, Placement, RelocationSections};
 use super::walk::Walk;
 use crate::id::{FunctionId, Id, InputSectionId, SectionId};
 use crate::phases::load::InputSection;
@@ -43,8 +43,16 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
 /// Forgets a function's constants, with their section and its name.
 fn discard(walk: &mut Walk<'_, '_>, function: FunctionId) {
     if let Some(slot) = walk.constants.remove(&function) {
-        walk.plan.sections[slot.section].content = Content::Gone;
+        abandon(walk, slot.section);
         walk.plan.functions[function].constants = None;
+    }
+}
+
+/// Drops a section that has given away its pieces, and the relocations that were made for it.
+fn abandon(walk: &mut Walk<'_, '_>, section: SectionId) {
+    let RelocationSections { implicit, explicit, resolved } = walk.plan.sections[section].relocations;
+    for id in [Some(section), implicit, explicit, resolved].into_iter().flatten() {
+        walk.plan.sections[id].content = Content::Gone;
     }
 }
 
@@ -71,7 +79,7 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
 }
 
 fn create<'data>(walk: &mut Walk<'_, 'data>, function: FunctionId, text: SectionId, like: &InputSection<'data>) -> SectionId {
-    let name = Name::of_function(".nv.constant2.", walk.facts.resolution.name(function));
+    let name = Name::of_function(walk.function_constants(), walk.facts.resolution.name(function));
     // Objects of CUDA 12 and before lack the second flag.
     let flags = like.flags | SHF_INFO_LINK;
     let output = walk.create_for(text, name, Content::Pieces, like.kind, flags, like.align);
@@ -92,13 +100,13 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
         match kernels.get(&function) {
             Some(kernels) => move_to_kernels(walk, function, section, kernels),
             // Nobody launches this code, so nobody needs its constants.
-            None => walk.plan.sections[section].content = Content::Gone,
+            None => abandon(walk, section),
         }
     }
     // What is still empty disappears, with its name.
     for &kernel in walk.facts.live.kernels() {
         if let Some(section) = walk.plan.functions[kernel].constants.filter(|&section| walk.plan.sections[section].size == 0) {
-            walk.plan.sections[section].content = Content::Gone;
+            abandon(walk, section);
             walk.plan.functions[kernel].constants = None;
         }
     }
@@ -134,7 +142,7 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
         let known = walk.plan.functions[kernel].constants;
         let bank = known.or_else(|| {
             let text = walk.plan.functions[kernel].text?;
-            let name = Name::of_function(".nv.constant2.", walk.facts.resolution.name(kernel));
+            let name = Name::of_function(walk.function_constants(), walk.facts.resolution.name(kernel));
             let bank = walk.create_for(text, name, Content::Pieces, kind, flags, align);
             walk.plan.functions[kernel].constants = Some(bank);
             Some(bank)
@@ -146,18 +154,24 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     let offset = rows().map(|row| row.size).max().unwrap_or(0).next_multiple_of(align);
     let end = (offset + size).next_multiple_of(align);
     let pieces = std::mem::take(&mut walk.plan.sections[section].pieces);
+    // Jump tables of the Mercury view hold places in code that are not known yet, so their relocations come with them.
+    if walk.plan.sections[section].relocations.explicit.is_some() {
+        for &bank in &banks {
+            walk.relocation_section(bank, true);
+        }
+    }
     for bank in banks {
         let row = &mut walk.plan.sections[bank];
         row.align = align;
         row.size = end;
         for piece in pieces.iter() {
-            row.pieces.push(Piece { offset: offset + piece.offset, ..piece });
+            row.pieces.push(Piece { offset: offset + piece.offset, origin: Some(section), ..piece });
         }
     }
     for piece in pieces.iter() {
         walk.plan.placement[piece.section] = Some(Placement { section, offset: offset + piece.offset });
     }
-    walk.plan.sections[section].content = Content::Gone;
+    abandon(walk, section);
     if let Some(lost) = walk.constants.get(&function).and_then(|slot| slot.lost_offset) {
         walk.plan.null_symbol_value = offset + lost;
     }

@@ -10,8 +10,9 @@
 //! the compiler made for device functions move to the kernels that reach them (see [`constants`]).
 
 mod constants;
+mod machine;
 mod plan;
 mod walk;
 
-pub use plan::{Content, Local, OutputSection, Plan};
+pub use plan::{Content, Local, Name, OutputSection, Plan};
 pub use walk::{Facts, SharedPlacement, SharedVariable, merge};

@@ -3,6 +3,7 @@
 use crate::id::{FunctionId, Id, IdVec, InputSectionId, SectionId, SymbolId};
 use cubin::elf::SHN_LORESERVE;
 use cubin::section::SectionType;
+use std::collections::HashMap;
 use std::fmt;
 
 /// What the output is made of. Sections are in order of creation, which is the order of their names.
@@ -15,6 +16,7 @@ pub struct Plan<'data> {
     pub(super) functions: IdVec<FunctionId, FunctionSections>,
     pub(super) module_shared: Option<SectionId>,
     pub(super) global_zero: Option<SectionId>,
+    pub(super) reserved: HashMap<SymbolId, u64>,
     pub(super) null_symbol_value: u64,
     pub(super) first_of_inputs: SectionId,
     pub(super) skips_creation_number: bool,
@@ -56,6 +58,11 @@ impl<'data> Plan<'data> {
         self.global_zero
     }
 
+    /// The offset of a shared variable of the system in its section.
+    pub fn reserved(&self, symbol: SymbolId) -> Option<u64> {
+        self.reserved.get(&symbol).copied()
+    }
+
     /// The number that the reference linker gives a section when it creates it, which its table of large section numbers shows.
     ///
     /// Counted from 1; in an executable one number is skipped behind the sections that every file starts with.
@@ -67,8 +74,8 @@ impl<'data> Plan<'data> {
     /// Whether section numbers outgrow the 16 bits that symbols have for them: counted as the sections are created, although some
     /// of them may be left out of the file.
     pub fn has_large_numbers(&self) -> bool {
-        let last = self.sections.ids().next_back();
-        last.is_some_and(|last| self.creation_number(last) >= u32::from(SHN_LORESERVE))
+        let last = self.sections.enumerate().rfind(|(_, section)| section.content != Content::MachineParameters);
+        last.is_some_and(|(last, _)| self.creation_number(last) >= u32::from(SHN_LORESERVE))
     }
 
     /// The value of the symbol table's null entry. The reference linker leaves an offset there when constants of lost copies
@@ -158,6 +165,12 @@ pub enum Content {
     Debug,
     /// Code of a function.
     Text(FunctionId),
+    /// Parameters of a kernel, where the machine's view alone has them.
+    MachineParameters,
+    /// Texture slots of a kernel, where only the machine's view has them behind the parameters.
+    TextureSlots,
+    /// Shared variables of the system.
+    ReservedShared,
     /// Variables that start as zero.
     GlobalZero,
     /// Shared variables of a kernel.
@@ -207,6 +220,8 @@ pub struct Piece {
     pub section: InputSectionId,
     /// Its offset in the output section.
     pub offset: u64,
+    /// The section that was made for it, if it has moved from there when all pieces were known.
+    pub origin: Option<SectionId>,
 }
 
 /// The pieces of a section: nearly always none or one, so that one needs no allocation.
@@ -219,12 +234,19 @@ pub struct Pieces {
 impl Pieces {
     /// A single piece, at the start.
     pub fn one(section: InputSectionId) -> Self {
-        Pieces { first: Some(Piece { section, offset: 0 }), others: Vec::new() }
+        Pieces { first: Some(Piece { section, offset: 0, origin: None }), others: Vec::new() }
     }
 
     /// Appends a piece.
     pub fn push(&mut self, piece: Piece) {
         if self.first.is_none() { self.first = Some(piece) } else { self.others.push(piece) }
+    }
+
+    /// The pieces in the order of their relocations: the newest first, but what moved here later follows, as it came.
+    pub fn newest_first(&self) -> impl Iterator<Item = Piece> + '_ {
+        let mut groups: Vec<Piece> = self.iter().collect();
+        groups.chunk_by_mut(|a, b| a.origin == b.origin).for_each(<[Piece]>::reverse);
+        groups.into_iter()
     }
 
     /// Takes the last piece away.

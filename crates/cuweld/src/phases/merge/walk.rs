@@ -9,13 +9,16 @@ use crate::phases::callgraph::CallGraph;
 use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
 use crate::phases::load::{Inputs, Place, Role, is_shared};
+use crate::phases::references::References;
 use crate::phases::resolve::{Fate, Part, Resolution, is_internal, is_shared_variable};
+use crate::views;
 use cubin::elf::{
     SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB,
     SHT_SYMTAB_SHNDX,
 };
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
+use cubin::target::Views;
 use std::collections::HashMap;
 
 /// The facts that the walk reads.
@@ -30,6 +33,8 @@ pub struct Facts<'facts, 'data> {
     pub components: &'facts Components,
     /// What stays.
     pub live: &'facts LiveSet,
+    /// Which shared variables and textures code refers to.
+    pub references: &'facts References,
     /// What was asked for.
     pub options: &'facts Options,
 }
@@ -94,6 +99,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 functions: IdVec::filled(FunctionSections::default(), facts.resolution.functions().len()),
                 module_shared: None,
                 global_zero: None,
+                reserved: HashMap::new(),
                 null_symbol_value: 0,
                 first_of_inputs: SectionId::from_index(0),
                 skips_creation_number: facts.options.executable(),
@@ -129,7 +135,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         id
     }
 
-    fn create_without_symbol(
+    pub(super) fn create_without_symbol(
         &mut self,
         name: Name<'data>,
         content: Content,
@@ -253,6 +259,11 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         self.plan.placement[code] = Some(Placement { section: text, offset: 0 });
     }
 
+    /// What the names of sections with constants of a function start with.
+    pub(super) fn function_constants(&self) -> &'static str {
+        views::function_constants(self.facts.options.target.views)
+    }
+
     fn info_section(&mut self, function: FunctionId, text: SectionId) {
         let name = Name::of_function(".nv.info.", self.facts.resolution.name(function));
         let id = self.create_for(text, name, Content::FunctionInfo(function), SectionType::INFO, SHF_INFO_LINK, 4);
@@ -273,6 +284,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                     }
                     if is_shared(row.other) {
                         self.shared_variable(id, symbol, section);
+                    } else if inputs.sections()[section].role == Role::ReservedShared {
+                        self.reserved_variable(id, symbol, section);
                     }
                 }
                 Place::Undefined if is_shared(row.other) && row.size == 0 => {
@@ -342,6 +355,17 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 self.append_by_name(id, Content::ModuleShared);
                 self.plan.module_shared = self.plan.placement[id].map(|place| place.section);
             }
+            Role::ReservedShared => {
+                let known = self.by_name.get(section.name).copied();
+                let output = known.unwrap_or_else(|| {
+                    let name = Name::plain(section.name);
+                    self.create(name, Content::ReservedShared, section.kind, section.flags, section.align)
+                });
+                self.by_name.insert(section.name, output);
+                let row = &mut self.plan.sections[output];
+                row.align = row.align.max(section.align);
+                self.plan.placement[id] = Some(Placement { section: output, offset: 0 });
+            }
             Role::KernelShared => {
                 let kernel = section.target.and_then(|code| self.function_of(code));
                 let Some(shared) = kernel.and_then(|kernel| self.plan.functions[kernel].shared) else { return };
@@ -405,7 +429,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         row.align = row.align.max(section.align);
         let offset = row.size.next_multiple_of(section.align);
         row.size = offset + section.size;
-        row.pieces.push(Piece { section: id, offset });
+        row.pieces.push(Piece { section: id, offset, origin: None });
         self.plan.placement[id] = Some(Placement { section: output, offset });
     }
 
@@ -506,7 +530,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     }
 
     /// Makes the section with the relocations of a section, if it is not there.
-    fn relocation_section(&mut self, target: SectionId, explicit_addends: bool) {
+    pub(super) fn relocation_section(&mut self, target: SectionId, explicit_addends: bool) {
         let (prefix, kind) = if explicit_addends { (".rela", SHT_RELA) } else { (".rel", SHT_REL) };
         let name = self.plan.sections[target].name;
         let known = self.plan.sections[target].relocations;
@@ -535,7 +559,14 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         self.create(Name::plain(".nv.callgraph"), Content::CallGraph, SectionType::CALLGRAPH, 0, 4);
         self.create(Name::plain(".nv.prototype"), Content::Prototypes, SectionType::PROTOTYPE, 0, 4);
         if executable {
+            if self.facts.options.target.views == Views::Two {
+                self.texture_slots();
+            }
             constants::gather(self);
+        }
+        if self.facts.options.target.views == Views::Two {
+            self.machine_parameters();
+        } else if executable {
             let (content, kind) = (Content::RelocationActions, SectionType::RELOCATION_ACTION);
             self.create(Name::plain(".nv.rel.action"), content, kind, 0, 8);
         }

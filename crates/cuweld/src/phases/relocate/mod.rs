@@ -6,21 +6,29 @@
 //!
 //! The reference linker keeps relocations in lists with the newest in front, and writes them in that order.
 
+mod capsule;
+
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection, Plan};
 use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_shared_variable, is_texture};
-use crate::id::{FileId, IdVec, InputSymbolId, SectionId, SymbolId};
+use crate::diagnostics::{Failure, Message, Report};
+use crate::id::{FileId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
+use crate::views::View;
+use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
 use cubin::symbol::{Binding, SymbolKind};
+use cubin::target::Views;
 use rayon::prelude::*;
 
 /// What is left of the relocations, and what has to be written into the sections.
 #[derive(Debug)]
 pub struct Relocations {
-    of: IdVec<SectionId, Outcome>,
+    linked: IdVec<SectionId, Outcome>,
+    /// In the machine's view, where that is not the one that is linked. Debug information has a phase of its own.
+    machine: Option<IdVec<SectionId, Outcome>>,
 }
 
 /// What became of the relocations of one section.
@@ -74,23 +82,47 @@ pub struct Patch {
 }
 
 impl Relocations {
-    /// What became of the relocations of a section.
+    /// What became of the relocations of a section, as it is linked.
     pub fn of(&self, section: SectionId) -> &Outcome {
-        &self.of[section]
+        &self.linked[section]
+    }
+
+    /// What became of the relocations of a section in a view.
+    pub fn in_view(&self, section: SectionId, view: View) -> &Outcome {
+        match (view, &self.machine) {
+            (View::Machine, Some(machine)) => &machine[section],
+            _ => &self.linked[section],
+        }
     }
 }
 
-/// How relocation types are treated that are neither kept as they are nor applied by their field alone.
+/// How relocation types are treated that are neither kept as they are nor applied by their field alone. Types of the Mercury
+/// view are numbered from 0x10000 on.
 mod kinds {
     use cubin::relocation::RelocationType;
 
     /// Hints about instructions that the linker may change; it never does.
-    pub const YIELD_OPCODE: RelocationType = RelocationType(68);
-    pub const YIELD_PREDICATE: RelocationType = RelocationType(69);
-    /// A field that becomes zero when the symbol's code is removed.
-    pub const UNUSED_CLEAR: RelocationType = RelocationType(73);
-    /// The offset in the table of unified functions.
-    pub const UNIFIED_OFFSET: RelocationType = RelocationType(114);
+    pub fn is_hint(kind: RelocationType) -> bool {
+        matches!(kind.0, 68 | 69)
+    }
+
+    /// Whether a field becomes zero when the symbol's code is removed.
+    pub fn is_unused_clear(kind: RelocationType) -> bool {
+        matches!(kind.0, 73 | 0x1_000e)
+    }
+
+    /// The symbol whose address is the offset in the table of unified functions.
+    const UNIFIED_OFFSET: &str = "__UFT_OFFSET";
+
+    /// Whether a relocation asks for the offset in the table of unified functions.
+    pub fn is_unified_offset(kind: RelocationType, symbol: &str) -> bool {
+        kind.0 == 114 || (kind.0 == 0x1_0002 && symbol == UNIFIED_OFFSET)
+    }
+
+    /// Whether a place in debug information is counted by the finalizer, and so is not settled by the linker.
+    pub fn is_program_relative(kind: RelocationType) -> bool {
+        kind.0 == 0x1_0008
+    }
 
     /// What a relocation against the tables of unified functions becomes when there are none.
     pub fn without_unified_tables(kind: RelocationType) -> RelocationType {
@@ -100,18 +132,28 @@ mod kinds {
             byte @ 104..=111 => byte - 104 + 76,
             112 => 56,
             113 => 57,
+            0x1_0032 => 0x1_0002,
+            0x1_0033 => 0x1_0003,
+            byte @ 0x1_0034..=0x1_003b => byte - 0x34 + 0x10,
+            0x1_003e => 0x1_0005,
+            0x1_003f => 0x1_0006,
             other => other,
         })
     }
 
     /// Whether a relocation fills a field that selects a constant: its offset, and in some its bank.
     pub fn selects_constant(kind: RelocationType) -> bool {
-        matches!(kind.0, 59 | 60 | 64 | 65 | 66 | 115)
+        matches!(kind.0, 59 | 60 | 64 | 65 | 66 | 115 | 0x1_0003 | 0x1_0004)
+    }
+
+    /// Whether a relocation is one of the Mercury view.
+    pub fn is_mercury(kind: RelocationType) -> bool {
+        kind.0 >= RelocationType::MERCURY_BASE
     }
 
     /// Whether a relocation fills a field that selects a texture slot.
     pub fn selects_texture(kind: RelocationType) -> bool {
-        matches!(kind.0, 59 | 65 | 66 | 115)
+        matches!(kind.0, 59 | 65 | 66 | 115 | 0x1_0003 | 0x1_0004)
     }
 }
 
@@ -132,42 +174,70 @@ pub struct Facts<'facts, 'data> {
 }
 
 /// Decides about every relocation.
-pub fn relocate(facts: &Facts<'_, '_>) -> Relocations {
-    let sections = facts.plan.sections();
-    let of = sections
-        .as_slice()
-        .par_iter()
-        .with_min_len(64)
-        .map(|section| match section.content {
-            Content::Gone => Outcome::default(),
-            _ => facts.section(section),
-        })
-        .collect::<Vec<_>>();
-    Relocations { of: IdVec::from(of) }
+pub fn relocate(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Relocations, Failure> {
+    let decided = match facts.options.target.views {
+        Views::One => facts.sections(View::Machine).map(|linked| Relocations { linked, machine: None }),
+        Views::Two => facts
+            .sections(View::Mercury)
+            .and_then(|linked| Ok(Relocations { linked, machine: Some(facts.sections(View::Machine)?) })),
+    };
+    match decided {
+        Ok(relocations) => Ok(relocations),
+        Err(Damage { section, error }) => {
+            let file = facts.inputs.files()[facts.inputs.file_of_section(section)].name.into();
+            let problem = format!("section '{}' {error}", facts.inputs.sections()[section].name);
+            report.fatal(Message::BadObject { file, problem })
+        }
+    }
+}
+
+/// A section of an input that turned out to be damaged.
+struct Damage {
+    section: InputSectionId,
+    error: cubin::Error,
 }
 
 /// What to do with one relocation.
-enum Decision {
+pub(super) enum Decision {
+    /// Forget it.
     Drop,
+    /// Leave it to the driver.
     Keep(Kept),
+    /// Apply it, and record it where that is asked for.
     Apply(Patch, Kept),
+    /// Apply it.
     ApplyUnrecorded(Patch),
 }
 
 impl Facts<'_, '_> {
-    fn section(&self, section: &OutputSection<'_>) -> Outcome {
+    fn sections(&self, view: View) -> Result<IdVec<SectionId, Outcome>, Damage> {
+        let sections = self.plan.sections().as_slice();
+        let outcomes: Result<Vec<Outcome>, Damage> =
+            sections.par_iter().with_min_len(64).map(|section| self.section(section, view)).collect();
+        Ok(IdVec::from(outcomes?))
+    }
+
+    fn section(&self, section: &OutputSection<'_>, view: View) -> Result<Outcome, Damage> {
         let mut outcome = Outcome::default();
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
-        if !has_relocations {
-            return outcome;
+        let is_separate_debug =
+            section.content == Content::Debug && self.options.target.views == Views::Two && view == View::Machine;
+        if !has_relocations || section.content == Content::Gone || is_separate_debug {
+            return Ok(outcome);
         }
-        for piece in section.pieces.iter().rev() {
+        // Debug information of the Mercury view is none of the driver's business.
+        let records = self.options.preserve_relocations && !(section.content == Content::Debug && view == View::Mercury);
+        let is_capsule = matches!(section.content, Content::Text(_)) && view == View::Mercury;
+        for piece in section.pieces.newest_first() {
             let file = self.inputs.file_of_section(piece.section);
-            let lists: Vec<_> = self.inputs.attached(piece.section).collect();
+            let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
+            let lists: Vec<_> = self.inputs.attached(source).collect();
             for list in lists.into_iter().rev() {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
                 let explicit_addends = explicit_addends || self.options.force_explicit_addends;
-                for entry in self.inputs.relocations(file, list).rev() {
+                let mut capsule = None;
+                let count = self.inputs.sections()[list].entries.as_ref().map_or(0, ExactSizeIterator::len);
+                for (entry, index) in self.inputs.relocations(file, list).rev().zip((0..count).rev()) {
                     let Some(symbol) = entry.symbol else { continue };
                     let target = piece.section;
                     if self.resolution.ignores(self.inputs, target, entry.offset, symbol)
@@ -176,24 +246,33 @@ impl Facts<'_, '_> {
                         continue;
                     }
                     let entry = InputRelocation { offset: entry.offset + piece.offset, ..entry };
-                    match self.decide(section, file, symbol, entry, explicit_addends) {
-                        Decision::Drop => {}
-                        Decision::Keep(kept) => outcome.kept.push(kept),
-                        Decision::ApplyUnrecorded(patch) => outcome.patches.push(patch),
-                        Decision::Apply(patch, kept) => {
-                            outcome.patches.push(patch);
-                            if self.options.preserve_relocations {
-                                outcome.resolved.push(kept);
-                            }
+                    let (patch, kept) = match self.decide(section, file, symbol, entry, explicit_addends) {
+                        Decision::Drop => continue,
+                        Decision::Keep(kept) => {
+                            outcome.kept.push(kept);
+                            continue;
                         }
+                        Decision::ApplyUnrecorded(patch) => (patch, None),
+                        Decision::Apply(patch, kept) => (patch, Some(kept)),
+                    };
+                    if is_capsule {
+                        let capsule = capsule.get_or_insert_with(|| CapsuleFields::of(self.inputs, file, piece.section, list));
+                        let capsule =
+                            capsule.as_ref().map_err(|error| Damage { section: piece.section, error: error.clone() })?;
+                        let offset = capsule.offset(index, patch.offset);
+                        outcome.patches.extend(offset.map(|offset| Patch { offset, add: false, ..patch }));
+                    } else {
+                        outcome.patches.push(patch);
                     }
+                    outcome.resolved.extend(kept.filter(|_| records));
                 }
             }
         }
-        outcome
+        Ok(outcome)
     }
 
-    fn decide(
+    /// Decides about one relocation of a section.
+    pub(super) fn decide(
         &self,
         section: &OutputSection<'_>,
         file: FileId,
@@ -201,7 +280,7 @@ impl Facts<'_, '_> {
         entry: InputRelocation,
         explicit_addend: bool,
     ) -> Decision {
-        if matches!(entry.kind, kinds::YIELD_OPCODE | kinds::YIELD_PREDICATE) {
+        if kinds::is_hint(entry.kind) {
             return Decision::Drop;
         }
         let is_debug = section.content == Content::Debug;
@@ -223,7 +302,8 @@ impl Facts<'_, '_> {
             let Some(place) = self.plan.placement(target) else { return Decision::Drop };
             let addend = entry.addend.wrapping_add_unsigned(place.offset);
             let kept = keep(Referent::Section(place.section), addend);
-            return if is_debug { Decision::Apply(patch(addend as u64), kept) } else { Decision::Keep(kept) };
+            let is_settled = is_debug && !kinds::is_program_relative(entry.kind);
+            return if is_settled { Decision::Apply(patch(addend as u64), kept) } else { Decision::Keep(kept) };
         }
         let function = self.resolution.function(mention);
         let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
@@ -233,9 +313,9 @@ impl Facts<'_, '_> {
         let Some(id) = self.resolution.meaning(mention) else { return Decision::Drop };
         let symbol = &self.resolution.symbols()[id];
         if self.is_removed(symbol) {
-            return if entry.kind == kinds::UNUSED_CLEAR { Decision::ApplyUnrecorded(patch(0)) } else { Decision::Drop };
+            return if kinds::is_unused_clear(entry.kind) { Decision::ApplyUnrecorded(patch(0)) } else { Decision::Drop };
         }
-        if (is_debug && entry.kind == kinds::UNUSED_CLEAR) || entry.kind == kinds::UNIFIED_OFFSET {
+        if (is_debug && kinds::is_unused_clear(entry.kind)) || kinds::is_unified_offset(entry.kind, symbol.name) {
             return Decision::Drop;
         }
         let kept = keep(Referent::Symbol(self.aliased(id)), entry.addend);
@@ -247,17 +327,30 @@ impl Facts<'_, '_> {
             let is_dynamic = symbol.definition.is_none();
             return if is_dynamic { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
-        if is_texture(symbol)
-            && kinds::selects_texture(entry.kind)
-            && let Some(slot) = self.layout.textures().offset(id)
-        {
-            return Decision::ApplyUnrecorded(patch(slot.wrapping_add_signed(entry.addend)));
+        if is_texture(symbol) && kinds::selects_texture(entry.kind) {
+            let textures = self.layout.textures();
+            // The Mercury view counts slots from the first; the machine's has the parameters before them.
+            let base = if kinds::is_mercury(entry.kind) { textures.base() } else { 0 };
+            match textures.offset(id) {
+                Some(slot) => {
+                    let value = (slot - base).wrapping_add_signed(entry.addend);
+                    // Without slots in any kernel, code keeps the object's idea of where they start.
+                    let add = textures.base() == 0 && !kinds::is_mercury(entry.kind);
+                    return Decision::ApplyUnrecorded(Patch { add, ..patch(value) });
+                }
+                None if self.options.target.views == Views::Two && self.options.executable() => return Decision::Drop,
+                None => {}
+            }
         }
         if kinds::selects_constant(entry.kind)
             && let Some((value, bank, gone)) = self.constant(symbol)
         {
             let patch = Patch { bank: Some(bank), ..patch(value.wrapping_add_signed(entry.addend)) };
-            return if gone { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
+            return if gone || self.options.target.views == Views::Two {
+                Decision::ApplyUnrecorded(patch)
+            } else {
+                Decision::Apply(patch, kept)
+            };
         }
         if self.options.executable() && is_leftover(symbol) {
             return Decision::ApplyUnrecorded(patch(self.size_of_constants()));

@@ -1,0 +1,167 @@
+//! Names: every name's place in the two string tables.
+//!
+//! Names stand in the order in which the link met them. Where a file has two views, the tables are those of the linked
+//! view with the other one's names behind them: in the table of section names, the machine's name of a section is
+//! written over the linked one (it is never longer), and the linked one follows again, in full, with those of all other
+//! sections of that view; in the table of symbol names, the machine's names of sections follow.
+
+use super::Facts;
+use super::strings::StringTableBuilder;
+use crate::id::{IdVec, PrototypeId, SectionId, SymbolId};
+use crate::phases::merge::{Content, Local, Name};
+use crate::phases::number::{Extent, FileSection, is_named};
+use crate::views::{self, View};
+use std::collections::HashMap;
+
+/// Where the names are.
+pub struct Names {
+    /// Those of prototypes.
+    pub prototypes: IdVec<PrototypeId, u32>,
+    /// Those of symbols.
+    pub symbols: IdVec<SymbolId, u32>,
+    section_symbols: IdVec<SectionId, u32>,
+    /// The machine's names of sections that have another one there.
+    machine_section_symbols: HashMap<SectionId, u32>,
+    sections: IdVec<SectionId, u32>,
+    mercury_sections: IdVec<SectionId, u32>,
+    /// The size of the table of section names, before it gets those of the Mercury view.
+    pub linked_section_names: u64,
+    /// Bytes that stay free behind the table of symbol names.
+    pub room: u64,
+}
+
+impl Names {
+    /// The name of a section of the file.
+    pub fn section(&self, FileSection { section, view }: FileSection) -> u32 {
+        match view {
+            View::Machine => self.sections[section],
+            View::Mercury => self.mercury_sections[section],
+        }
+    }
+
+    /// The name of the symbol of a section.
+    pub fn section_symbol(&self, section: SectionId, view: View) -> u32 {
+        let renamed = self.machine_section_symbols.get(&section).filter(|_| view == View::Machine);
+        renamed.copied().unwrap_or(self.section_symbols[section])
+    }
+}
+
+/// The machine's name of a section, if it is not the one that it is linked under.
+fn machine_name(name: Name<'_>) -> Option<String> {
+    // Only constants have other names, so nearly all names can be told by their start.
+    let is_constant =
+        name.prefix.starts_with(".nv.constant.") || (name.prefix.is_empty() && name.stem.starts_with(".nv.constant."));
+    if !is_constant {
+        return None;
+    }
+    let whole = name.to_string();
+    views::machine_name(&whole).map(|(start, rest)| [start, rest].concat())
+}
+
+/// Gives every name its place: the places, and the two tables.
+pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
+    let (of_sections, of_symbols) = rayon::join(|| name_sections(facts), || name_symbols(facts));
+    let two_views = facts.numbering.has_two_views();
+    let machine_names = facts.numbering.sections().iter().filter(|part| part.view == View::Machine && two_views);
+    let renamed = machine_names.map(|part| facts.plan.sections()[part.section].name).filter(|&name| machine_name(name).is_some());
+    let kept_free: usize = renamed.map(|name| name.len()).sum();
+    let names = Names {
+        prototypes: of_symbols.prototypes,
+        symbols: of_symbols.symbols,
+        section_symbols: of_symbols.sections,
+        machine_section_symbols: of_symbols.machine_sections,
+        sections: of_sections.machine,
+        mercury_sections: of_sections.mercury,
+        linked_section_names: of_sections.linked_size,
+        room: (kept_free as u64).saturating_sub(of_symbols.renamed_size),
+    };
+    (names, of_sections.table, of_symbols.table)
+}
+
+struct SectionNames {
+    machine: IdVec<SectionId, u32>,
+    mercury: IdVec<SectionId, u32>,
+    linked_size: u64,
+    table: Vec<u8>,
+}
+
+fn name_sections(facts: &Facts<'_, '_>) -> SectionNames {
+    let sections = facts.plan.sections();
+    let two_views = facts.numbering.has_two_views();
+    let bytes: usize = sections.iter().map(|section| section.name.len() + 1).sum();
+    let mut table = StringTableBuilder::with_capacity(sections.len(), bytes + 1);
+    let mut machine = IdVec::filled(0, sections.len());
+    let mut mercury = IdVec::filled(0, if two_views { sections.len() } else { 0 });
+    for (id, section) in sections.enumerate() {
+        if !matches!(section.content, Content::Gone | Content::MachineParameters) {
+            machine[id] = table.add(&section.name.parts());
+        }
+    }
+    let linked_size = table.len();
+    for (id, section) in sections.enumerate().filter(|(_, section)| two_views && section.content != Content::Gone) {
+        if let Some(name) = machine_name(section.name) {
+            table.overwrite(machine[id], section.name.len(), &name);
+        }
+    }
+    let is_machine_only = |content: Content| match content {
+        Content::MachineParameters => true,
+        Content::SymbolSectionNumbers => facts.numbering.extent() == Extent::ManyInFile,
+        _ => false,
+    };
+    for (id, section) in sections.enumerate().filter(|(_, section)| two_views && is_machine_only(section.content)) {
+        machine[id] = table.append(&section.name.parts());
+    }
+    for part in facts.numbering.sections().iter().filter(|part| part.view == View::Mercury) {
+        let section = &sections[part.section];
+        let prefix = match section.content {
+            Content::Text(_) => views::CAPSULE_PREFIX,
+            _ => views::MERCURY_PREFIX,
+        };
+        let [relocation, start, stem] = section.name.parts();
+        mercury[part.section] = table.append(&[prefix, relocation, start, stem]);
+    }
+    SectionNames { machine, mercury, linked_size, table: table.finish() }
+}
+
+struct SymbolNames {
+    prototypes: IdVec<PrototypeId, u32>,
+    symbols: IdVec<SymbolId, u32>,
+    sections: IdVec<SectionId, u32>,
+    machine_sections: HashMap<SectionId, u32>,
+    /// The size of the machine's names that are not the linked ones.
+    renamed_size: u64,
+    table: Vec<u8>,
+}
+
+fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
+    let (plan_sections, plan_symbols) = (facts.plan.sections(), facts.resolution.symbols());
+    let is_named = |id: SymbolId| is_named(id, facts.resolution, facts.layout, facts.options);
+    let mut table = StringTableBuilder::with_capacity(facts.plan.locals().len() + facts.plan.globals().len(), 0);
+    let mut place = |(id, text): (PrototypeId, &&str)| if facts.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
+    let prototypes = IdVec::from(facts.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
+    let mut symbols = IdVec::filled(0, plan_symbols.len());
+    let mut sections = IdVec::filled(0, plan_sections.len());
+    for &entry in facts.plan.locals() {
+        match entry {
+            Local::Section(id) if plan_sections[id].content == Content::Gone => {}
+            Local::Section(id) => sections[id] = table.add(&plan_sections[id].name.parts()),
+            Local::Symbol(id) if is_named(id) => symbols[id] = table.add(&[plan_symbols[id].name]),
+            Local::Symbol(_) => {}
+        }
+    }
+    for &id in facts.plan.globals().iter().filter(|&&id| is_named(id)) {
+        symbols[id] = table.add(&[plan_symbols[id].name]);
+    }
+    let mut machine_sections = HashMap::new();
+    let mut renamed_size = 0;
+    for &entry in facts.numbering.entries(View::Machine).iter().filter(|_| facts.numbering.has_two_views()) {
+        let Local::Section(id) = entry else { continue };
+        if plan_sections[id].content == Content::MachineParameters {
+            sections[id] = table.append(&plan_sections[id].name.parts());
+        } else if let Some(name) = machine_name(plan_sections[id].name) {
+            renamed_size += name.len() as u64 + 1;
+            machine_sections.insert(id, table.append(&[&name]));
+        }
+    }
+    SymbolNames { prototypes, symbols, sections, machine_sections, renamed_size, table: table.finish() }
+}

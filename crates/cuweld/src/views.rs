@@ -1,0 +1,148 @@
+//! The two views of a program.
+//!
+//! # Why there are two
+//!
+//! Up to `sm_90` an object holds machine code, and a link is about machine code. From `sm_100` on it holds the program twice:
+//! as machine code for the GPU it was compiled for (the *machine view*), and in a form from which the driver can make machine
+//! code for other GPUs of the family (the *Mercury view*). The reference linker links the Mercury view and then generates the
+//! machine code of every function anew. This linker has no code generator and needs none: the compiler's machine code is in the
+//! object, valid as it is. So both views are linked, the same way, and the compiler's code is copied with its relocated
+//! fields. (Where the reference linker's generator knows more than the compiler did, it schedules some instructions better;
+//! that code differs from the one here in its bits, not in its meaning.)
+//!
+//! # How an object holds them
+//!
+//! Nearly every section exists twice, under names and types that [`PAIRS`] translates: `.text.f` has a twin
+//! `.nv.capmerc.text.f`, `.nv.info.f` a twin `.nv.merc.nv.info.f`, `.symtab` a twin `.nv.merc.symtab`, and so on. What means the
+//! same to both (notes, call graph, shared memory, variables that start as zero) exists once. The n-th symbol of one symbol
+//! table is the n-th of the other, so symbol numbers in records and relocations of either view mean the same thing. Offsets do
+//! not: a function has other offsets as Mercury code than as machine code, and so have its relocations, its attributes, and its
+//! lines in the debug information.
+//!
+//! # How they are linked
+//!
+//! All decisions are made in the Mercury view: which sections there are, what stays, in which order everything stands, which
+//! relocations are left. `load` therefore presents the sections of the Mercury view, with plain names and types, as the
+//! object's sections, each with the number of its twin (`machine`); the phases from `resolve` to `layout` see objects of one
+//! view and need not know that there is another. What is left of the machine view is contents: `relocate` goes through the
+//! relocations of the twins by the same rules, `info` writes records with the twins' offsets, `machine` puts together the
+//! twins' debug information, and `finalize` writes every section that has a twin once per view.
+
+use cubin::section::SectionType;
+use cubin::target::Views;
+
+/// A view of the program.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum View {
+    /// Machine code. The only view, where files hold one.
+    Machine,
+    /// The code that machine code for other GPUs is made from.
+    Mercury,
+}
+
+impl View {
+    /// The view in which all decisions are made.
+    pub fn linked(views: Views) -> Self {
+        match views {
+            Views::One => View::Machine,
+            Views::Two => View::Mercury,
+        }
+    }
+}
+
+/// A kind of section that has different names or types in the two views.
+struct Pair {
+    /// How its name starts in the machine view.
+    machine_name: &'static str,
+    /// How its name starts in the Mercury view, without what [`mercury_prefix`] says.
+    mercury_name: &'static str,
+    /// Its type in the machine view of a relocatable file.
+    machine_kind: SectionType,
+    /// Its type in the Mercury view.
+    mercury_kind: SectionType,
+}
+
+/// The kinds of sections that differ in more than the prefix of their names. (Code, too, is in the table for its type.)
+static PAIRS: [Pair; 10] = [
+    pair(".text.", ".text.", SectionType::PROGBITS, SectionType::CAPSULE),
+    pair(".nv.info", ".nv.info", SectionType::INFO, SectionType::MERCURY_INFO),
+    pair(".nv.constant3", ".nv.constant.user", SectionType::CONSTANT_3, SectionType::MERCURY_CONSTANT_USER),
+    pair(".nv.constant2.", ".nv.constant.optimizer.", SectionType::CONSTANT_2, SectionType::MERCURY_CONSTANT_OPTIMIZER),
+    pair(".nv.constant0.", TEXTURE_SLOTS, SectionType::CONSTANT_0, SectionType::MERCURY_CONSTANT_IMAGES),
+    pair(".rela.nv.constant0.", ".rela.nv.constant.entry_image_header_indices.", SectionType::RELA, SectionType::MERCURY_RELA),
+    pair(".rela.nv.constant3", ".rela.nv.constant.user", SectionType::RELA, SectionType::MERCURY_RELA),
+    pair(".rela.nv.constant2.", ".rela.nv.constant.optimizer.", SectionType::RELA, SectionType::MERCURY_RELA),
+    pair(".nv.resolvedrela", ".nv.resolvedrela", SectionType::RESOLVED_RELA, SectionType::MERCURY_RESOLVED_RELA),
+    pair(".symtab", ".symtab", SectionType::SYMTAB, SectionType::MERCURY_SYMTAB),
+];
+
+/// What the names of sections with texture slots of a kernel start with in the Mercury view. The machine's view has the slots behind
+/// the parameters.
+pub const TEXTURE_SLOTS: &str = ".nv.constant.entry_image_header_indices.";
+
+const fn pair(
+    machine_name: &'static str,
+    mercury_name: &'static str,
+    machine_kind: SectionType,
+    mercury_kind: SectionType,
+) -> Pair {
+    Pair { machine_name, mercury_name, machine_kind, mercury_kind }
+}
+
+/// What the name of a section in the Mercury view starts with.
+pub const MERCURY_PREFIX: &str = ".nv.merc";
+/// What it starts with when the section holds code.
+pub const CAPSULE_PREFIX: &str = ".nv.capmerc";
+
+/// The type that a section of the Mercury view is treated as.
+pub fn plain_kind(mercury: SectionType) -> SectionType {
+    PAIRS.iter().find(|pair| pair.mercury_kind == mercury).map_or(mercury, |pair| pair.machine_kind)
+}
+
+/// The type that a section has in the Mercury view; `is_code` tells code from other plain bytes.
+pub fn mercury_kind(plain: SectionType, is_code: bool) -> SectionType {
+    let pair = PAIRS.iter().find(|pair| pair.machine_kind == plain);
+    match pair {
+        Some(pair) if pair.mercury_kind != SectionType::CAPSULE || is_code => pair.mercury_kind,
+        _ => plain,
+    }
+}
+
+/// How a section of this name (without the Mercury view's prefix) starts in the machine view, and the rest of it, which is the
+/// same in both; nothing, if all of it is.
+pub fn machine_name(mercury: &str) -> Option<(&'static str, &str)> {
+    let mut pairs = PAIRS.iter().filter(|pair| pair.machine_name != pair.mercury_name);
+    pairs.find_map(|pair| Some((pair.machine_name, mercury.strip_prefix(pair.mercury_name)?)))
+}
+
+/// What the names of sections with constants that the compiler made for a function start with.
+pub fn function_constants(views: Views) -> &'static str {
+    match views {
+        Views::One => ".nv.constant2.",
+        Views::Two => ".nv.constant.optimizer.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_translate_back() {
+        for pair in &PAIRS {
+            assert_eq!(plain_kind(pair.mercury_kind), pair.machine_kind);
+            assert_eq!(mercury_kind(pair.machine_kind, true), pair.mercury_kind);
+        }
+        assert_eq!(mercury_kind(SectionType::PROGBITS, false), SectionType::PROGBITS);
+        assert_eq!(plain_kind(SectionType::GLOBAL_INIT), SectionType::GLOBAL_INIT);
+    }
+
+    #[test]
+    fn only_constants_have_other_names() {
+        assert_eq!(machine_name(".nv.constant.user"), Some((".nv.constant3", "")));
+        assert_eq!(machine_name(".rela.nv.constant.optimizer.f"), Some((".rela.nv.constant2.", "f")));
+        assert_eq!(machine_name(".nv.constant0.f"), None);
+        assert_eq!(machine_name(".text.f"), None);
+        assert_eq!(function_constants(Views::Two), PAIRS[3].mercury_name);
+    }
+}
