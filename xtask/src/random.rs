@@ -43,7 +43,7 @@ struct Request {
 const USAGE: &str = "\
 usage: cargo xtask random --ld PATH [options]
   --ld PATH          the linker under test; it is called under the name nvlink
-  --count N          number of programs (200)
+  --count N          number of programs (2000)
   --seed N           seed of the first program (1); the following ones count up
   --replay N         only this seed, and keep its folder even if there is no difference
   --arch A,B         architectures, one is chosen for each program (sm_75,sm_80,sm_86,sm_89,sm_90,sm_90a)
@@ -77,7 +77,7 @@ pub fn main(words: &[String]) -> Result<bool, String> {
 fn parse(words: &[String]) -> Result<Option<Request>, String> {
     let mut request = Request {
         linker: PathBuf::new(),
-        seeds: 1..201,
+        seeds: 1..2001,
         targets: vec!["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"],
         jobs: 2,
         keep: PathBuf::from("target/random"),
@@ -86,7 +86,7 @@ fn parse(words: &[String]) -> Result<Option<Request>, String> {
         minimise: false,
         verbose: false,
     };
-    let (mut first, mut count, mut replay) = (1, 200, false);
+    let (mut first, mut count, mut replay) = (1, 2000, false);
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let (name, inline) = match word.split_once('=') {

@@ -175,27 +175,26 @@ fn oversized(program: &mut Program, unit: usize, space: Space, limit: usize) {
     }
 }
 
-/// A kernel that may use few registers and calls a function that needs many.
+/// A kernel that may use few registers and calls a function of another unit that needs many. Within one unit the
+/// assembler would already refuse.
 fn tight_bound(rng: &mut Rng, program: &mut Program) {
-    let callees: Vec<FunctionRef> = program
-        .units
-        .iter_mut()
-        .flat_map(|unit| &mut unit.functions)
-        .filter(|function| function.linkage != Linkage::Local)
-        .filter_map(|function| match function.role {
-            Role::Device(signature) => {
+    let mut callees = Vec::new();
+    for unit in &mut program.units {
+        for function in unit.functions.iter_mut().filter(|function| function.linkage != Linkage::Local) {
+            if let Role::Device(signature) = function.role {
                 function.body.push(Action::Registers(70));
-                Some(FunctionRef { name: function.name.clone(), signature })
+                callees.push(FunctionRef { name: function.name.clone(), signature });
             }
-            Role::Kernel { .. } => None,
-        })
-        .collect();
+        }
+    }
     if callees.is_empty() {
         return;
     }
     let callee = rng.pick(&callees).clone();
-    if let Some(kernel) = some_kernel(rng, program) {
+    let Some(unit) = unit_without(rng, program, &callee.name) else { return };
+    let kernel = program.units[unit].functions.iter_mut().find(|function| matches!(function.role, Role::Kernel { .. }));
+    if let Some(kernel) = kernel {
         kernel.role = Role::Kernel { extra_bytes: 0, bounds: vec![".maxnreg 32"] };
-        kernel.body.push(Action::Call(callee));
+        kernel.body = vec![Action::Call(callee)];
     }
 }
