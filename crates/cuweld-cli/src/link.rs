@@ -55,9 +55,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
 type IsGiven = fn(&LinkArguments) -> bool;
 
 /// Options that are understood, but whose effect is not there yet.
-const NOT_YET: &[(IsGiven, &str)] = &[
-    (|arguments| arguments.files.save_dir.is_some(), "--save-dir"),
-];
+const NOT_YET: &[(IsGiven, &str)] = &[(|arguments| arguments.files.save_dir.is_some(), "--save-dir")];
 
 fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, trace: &mut Trace) -> Result<(), Failure> {
     if let Some((_, option)) = NOT_YET.iter().find(|(is_given, _)| is_given(arguments)) {
