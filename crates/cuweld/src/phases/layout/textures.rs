@@ -22,8 +22,7 @@ pub struct TextureLayout {
     offsets: HashMap<SymbolId, u64>,
     base: u64,
     kernels: Vec<FunctionId>,
-    /// The kernels that reach a sampler, or whose object keeps samplers apart from textures; for the others, nobody fills the slots
-    /// of samplers.
+    /// The kernels that reach a sampler or a surface, and a program's only kernel; for others, nobody fills the slots of samplers.
     with_samplers: HashSet<FunctionId>,
     is_sampler: HashSet<SymbolId>,
 }
@@ -134,11 +133,10 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
         size[bank] = base + 4 * slots.len() as u64;
     }
     let is_sampler = references.iter().copied().filter(|&id| symbols[id].kind == SymbolKind::SAMPLER).collect();
-    let mut with_samplers: HashSet<FunctionId> =
-        kernels_that_reach(|symbol| symbol.kind == SymbolKind::SAMPLER).into_iter().collect();
-    with_samplers.extend(kernels.iter().copied().filter(|&kernel| {
-        let code = facts.resolution.code(facts.inputs, kernel);
-        code.is_some_and(|(file, _)| facts.inputs.files()[file].keeps_samplers_apart)
-    }));
+    let is_more_than_texture = |symbol: &Symbol<'_>| is_texture(symbol) && symbol.kind != SymbolKind::TEXTURE;
+    let with_samplers = match facts.live.kernels() {
+        [only] => HashSet::from([*only]),
+        _ => kernels_that_reach(is_more_than_texture).into_iter().collect(),
+    };
     Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, base, kernels, with_samplers, is_sampler })
 }

@@ -64,8 +64,6 @@ pub struct ObjectFile<'data> {
     pub sm: u32,
     /// The virtual architecture it was compiled for (the `.target` of its PTX).
     pub virtual_sm: Option<u32>,
-    /// Whether its code names samplers apart from textures.
-    pub keeps_samplers_apart: bool,
     /// Its call graph and prototype records, in order.
     pub calls: Vec<CallRecord<'data>>,
 }

@@ -143,7 +143,6 @@ impl<'data> Reader<'_, 'data> {
             symbols: IdRange::new(InputSymbolId::from_index(0), InputSymbolId::from_index(symbols.len())),
             sm: self.file.sm(),
             virtual_sm: self.file.virtual_sm(),
-            keeps_samplers_apart: keeps_samplers_apart(&sections),
             calls,
         };
         Ok(Parsed { file, sections, symbols, newer_toolkit: None })
@@ -433,11 +432,4 @@ fn role_of(name: &str, kind: SectionType, flags: u64, info: u32) -> Role {
 fn extent(kind: RelocationType) -> u64 {
     let bits = kind.row().map(|row| row.field).unwrap_or_default();
     bits.iter().map(|bits| u64::from(bits.first_bit) + u64::from(bits.width)).max().unwrap_or(0).div_ceil(8)
-}
-
-/// Whether an object says that its code names samplers apart from textures.
-fn keeps_samplers_apart(sections: &[InputSection<'_>]) -> bool {
-    let module = sections.iter().filter(|section| section.role == Role::ModuleInfo);
-    let mut records = module.flat_map(|section| info::records(section.data)).flatten();
-    records.any(|record| record.attribute == Attribute::TEXMODE_INDEPENDENT)
 }

@@ -328,21 +328,21 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// Every mention of a function must have the same prototype.
+    /// Every mention of a function must have the same prototype. What a taken address says is believed until the next mention.
     fn prototypes(&mut self, file: FileId) {
         for record in &self.inputs.files()[file].calls {
-            let (CallRecord::Prototype { function, prototype } | CallRecord::AddressTaken { function, prototype }) = *record
-            else {
-                continue;
+            let (function, prototype, is_address) = match *record {
+                CallRecord::Prototype { function, prototype } => (function, prototype, false),
+                CallRecord::AddressTaken { function, prototype } => (function, prototype, true),
+                _ => continue,
             };
             let Some(id) = self.result.function(function) else { continue };
-            match self.result.functions[id].prototype {
-                None => self.result.functions[id].prototype = Some(prototype),
-                Some(known) if known != prototype => {
-                    let symbol = &self.result.symbols[self.result.functions[id].symbol];
-                    self.clashes.push(Clash::Prototype { name: symbol.name, first: symbol.named_after });
-                }
-                Some(_) => {}
+            let known = self.result.functions[id].prototype;
+            if !is_address && known.is_some_and(|known| known != prototype) {
+                let symbol = &self.result.symbols[self.result.functions[id].symbol];
+                self.clashes.push(Clash::Prototype { name: symbol.name, first: symbol.named_after });
+            } else {
+                self.result.functions[id].prototype = Some(prototype);
             }
         }
     }
