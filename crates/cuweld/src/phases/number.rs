@@ -18,6 +18,7 @@ use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
 use cubin::section::SectionType;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
+use rayon::prelude::*;
 
 /// The sections and symbols of the file, and their numbers.
 #[derive(Debug)]
@@ -145,7 +146,8 @@ pub struct Facts<'facts, 'data> {
 /// Numbers sections and symbols.
 pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     let plan = facts.plan;
-    let mut present: Vec<SectionId> = plan.sections().ids().filter(|&id| facts.is_present(id)).collect();
+    let all: Vec<SectionId> = plan.sections().ids().collect();
+    let mut present: Vec<SectionId> = all.into_par_iter().with_min_len(256).filter(|&id| facts.is_present(id)).collect();
     present.sort_by_key(|&id| class(&plan.sections()[id]));
     let two_views = facts.options.target.views == Views::Two;
     let extent = Extent::of(plan, &present, two_views);

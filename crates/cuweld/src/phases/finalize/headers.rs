@@ -12,6 +12,7 @@ use cubin::elf::{
 };
 use cubin::section::SectionType;
 use cubin::write::Image;
+use rayon::prelude::*;
 
 /// The numbers of the three sections that every file starts with.
 const SECTION_NAMES: u16 = 1;
@@ -33,8 +34,11 @@ pub fn make(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body]) -> Image {
     let mut sections = Vec::with_capacity(bodies.len() + 1);
     sections.push(SectionHeader::default());
     let mut cursor = Header::SIZE as u64;
-    for (&file_section, body) in facts.numbering.sections().iter().zip(bodies) {
-        let mut header = facts.section_header(file_section, names, body);
+    // What a header says does not depend on the others; only its place does.
+    let headers: Vec<SectionHeader> = (facts.numbering.sections().par_iter().zip(bodies).with_min_len(256))
+        .map(|(&file_section, body)| facts.section_header(file_section, names, body))
+        .collect();
+    for (&file_section, mut header) in facts.numbering.sections().iter().zip(headers) {
         cursor += facts.room_before(file_section, names);
         if facts.shares_bytes(file_section) {
             let machine = facts.numbering.section(file_section.section, View::Machine);
