@@ -1,6 +1,6 @@
 //! The command line.
 //!
-//! Three steps, each with its own type: [`scan`] turns arguments into what was typed ([`Typed`]), [`check`] looks
+//! Three steps, each with its own type: [`scan`] turns arguments into what was typed ([`typed::Typed`]), [`check`] looks
 //! whether that makes sense together, and [`meaning`] turns it into what is to be done ([`Invocation`]). All three,
 //! and the help, the manual page, the completions and the note that a linked file carries, know options only from one
 //! [`table`].
