@@ -25,6 +25,8 @@
 //! assert!(kernels(b"not a cubin").is_err());
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod callgraph;
 pub mod capsule;
 pub mod compat;

@@ -37,6 +37,8 @@
 //! # assert_eq!(fatbins(b"").count(), 0);
 //! ```
 
+#![forbid(unsafe_code)]
+
 pub mod archive;
 pub mod choose;
 pub mod container;
