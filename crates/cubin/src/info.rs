@@ -200,9 +200,20 @@ impl Attribute {
     /// Which words of a payload are symbol indices; none, when the attribute is not known.
     #[must_use]
     pub fn symbols(self) -> Symbols {
-        self.row().map_or(Symbols::None, |row| row.symbols)
+        SYMBOLS[usize::from(self.0)]
     }
 }
+
+/// The column of the table that is asked for with every record, by attribute.
+static SYMBOLS: [Symbols; 256] = {
+    let mut table = [Symbols::None; 256];
+    let mut index = 0;
+    while index < ATTRIBUTES.len() {
+        table[ATTRIBUTES[index].attribute.0 as usize] = ATTRIBUTES[index].symbols;
+        index += 1;
+    }
+    table
+};
 
 impl fmt::Display for Attribute {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
