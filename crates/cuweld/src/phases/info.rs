@@ -289,8 +289,10 @@ impl<'facts, 'data> Info<'facts, 'data> {
             (Attribute::SPARSE_MMA_MASK, Some(properties)) => take(value(properties.sparsity)),
             (Attribute::EXTERNS, None) => {
                 let symbols = record.words().map(|raw| self.inputs.symbol_of(file, raw));
-                let functions: Vec<FunctionId> =
-                    symbols.filter_map(|symbol| self.resolution.function(symbol)).filter(|&id| self.is_extern(id)).collect();
+                let functions: Vec<FunctionId> = symbols
+                    .filter_map(|symbol| self.resolution.function(symbol))
+                    .filter(|&id| self.live.is_extern(self.inputs, self.resolution, id))
+                    .collect();
                 if !functions.is_empty() {
                     take(OutputRecord::Functions { attribute, functions: &functions });
                 }
@@ -322,12 +324,6 @@ impl<'facts, 'data> Info<'facts, 'data> {
             Combine::Words => take(OutputRecord::Words { attribute, words: &properties.fragments }),
             _ => take(OutputRecord::Value { format, attribute, value: properties.values[row].unwrap_or(0) }),
         }
-    }
-
-    /// Whether a function is provided by something outside of the link, or launched through it.
-    fn is_extern(&self, function: FunctionId) -> bool {
-        self.live.contains(function)
-            && (self.resolution.functions()[function].kernel || self.resolution.code(self.inputs, function).is_none())
     }
 
     /// What the objects have no record of.

@@ -24,6 +24,11 @@ impl LiveSet {
         self.live[function]
     }
 
+    /// Whether a function that stays is provided by something outside of the link, or launched through it.
+    pub fn is_extern(&self, inputs: &Inputs<'_>, resolution: &Resolution<'_>, function: FunctionId) -> bool {
+        self.live[function] && (resolution.functions()[function].kernel || resolution.code(inputs, function).is_none())
+    }
+
     /// The kernels that stay, in order of first mention.
     pub fn kernels(&self) -> &[FunctionId] {
         &self.kernels

@@ -148,12 +148,6 @@ pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) 
 }
 
 impl Facts<'_, '_> {
-    /// Whether a function is provided by something outside of the link, or launched through it.
-    fn is_extern(&self, function: FunctionId) -> bool {
-        self.live.contains(function)
-            && (self.resolution.functions()[function].kernel || self.resolution.code(self.inputs, function).is_none())
-    }
-
     /// What a function adds by itself.
     fn own(&self, function: FunctionId) -> Flow {
         let attributes = self.attributes.of(function);
@@ -174,7 +168,7 @@ impl Facts<'_, '_> {
             flow.note_value(row, value, moment);
             if FLOWING[row].combine == Combine::Functions {
                 for (position, &function) in attributes.externs.iter().flatten().enumerate() {
-                    if self.is_extern(function) {
+                    if self.live.is_extern(self.inputs, self.resolution, function) {
                         flow.note_extern(function, moment, position as u32);
                     }
                 }
@@ -229,7 +223,8 @@ impl Facts<'_, '_> {
         let flow = whole_program.unwrap_or(reached);
         let all = flow.externs_in_order();
         let own = attributes.externs.as_deref().unwrap_or_default();
-        let mut externs: Vec<FunctionId> = own.iter().copied().filter(|&function| self.is_extern(function)).collect();
+        let mut externs: Vec<FunctionId> =
+            own.iter().copied().filter(|&function| self.live.is_extern(self.inputs, self.resolution, function)).collect();
         let own_count = externs.len();
         externs.extend(all.iter().copied().filter(|function| !own.contains(function)));
         // A lone kernel's record is made anew if it grows: every name pushed in front of those before it.
