@@ -61,10 +61,6 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if let Some((_, option)) = NOT_YET.iter().find(|(is_given, _)| is_given(arguments)) {
         return report.fatal(Message::Usage { text: format!("{option} is not supported yet") });
     }
-    if let Some(threads) = arguments.execution.threads.filter(|&threads| threads > 0) {
-        // It fails only if there are threads already, and there are none yet.
-        _ = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
-    }
     if let Some(path) = &arguments.files.time {
         side_files::begin_table_of_times(path, report)?;
     }
@@ -75,6 +71,10 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let files = trace.phase("read", || inputs::read(arguments, report))?;
+    if let Some(threads) = arguments.execution.threads.filter(|&threads| threads > 0) {
+        // It fails only if there are threads already, and there are none yet.
+        _ = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
+    }
     let raw = files.raw_inputs();
     if arguments.messages.trace {
         raw.iter().for_each(|input| report.list(input.name.as_str()));
