@@ -33,6 +33,11 @@ struct File {
 }
 
 impl Files {
+    /// How many bytes they have together.
+    pub fn size(&self) -> usize {
+        self.files.iter().map(|file| file.bytes.as_ref().len()).sum()
+    }
+
     /// What the library takes.
     pub fn raw_inputs(&self) -> Vec<RawInput<'_>> {
         self.files.iter().map(File::raw_input).collect()
@@ -79,8 +84,7 @@ pub fn read(arguments: &LinkArguments, report: &mut Report) -> Result<Files, Fai
             _ => files.files.push(file),
         }
     }
-    let bytes: usize = files.files.iter().map(|file| file.bytes.as_ref().len()).sum();
-    if !many_files && bytes >= heap::WORTH_HUGE_PAGES {
+    if !many_files && files.size() >= heap::WORTH_HUGE_PAGES {
         heap::expect_much();
     }
     Ok(files)
