@@ -14,7 +14,8 @@ pub fn compilers(compile: &Compile) -> ToolkitCompilers {
 
 /// How code is to be compiled.
 pub fn compile_options(arguments: &LinkArguments, target: &'static Target, report_durations: bool) -> CompileOptions {
-    let texts = |options: &[OsString]| -> Vec<String> { options.iter().map(|option| option.to_string_lossy().into_owned()).collect() };
+    let texts =
+        |options: &[OsString]| -> Vec<String> { options.iter().map(|option| option.to_string_lossy().into_owned()).collect() };
     let (compile, roots) = (&arguments.compile, &arguments.roots);
     let scope = match compile.scope {
         OptimizationScope::Partial => Scope::Partial,

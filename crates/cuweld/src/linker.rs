@@ -11,7 +11,6 @@ use crate::options::Options;
 use crate::phases::load::{self, Demand, Input};
 use crate::trace::Trace;
 
-
 /// A link that is being prepared.
 ///
 /// What an input is, is told by its contents: cubins, fatbins, host objects, archives, PTX and intermediate code can be added. An

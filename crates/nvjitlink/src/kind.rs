@@ -24,7 +24,11 @@ const KINDS: [InputKind; 8] = [
     InputKind { number: 5, name: "NVJITLINK_INPUT_OBJECT", fits: |kind| matches!(kind, Kind::HostElf(_) | Kind::Cubin(_)) },
     InputKind { number: 6, name: "NVJITLINK_INPUT_LIBRARY", fits: |kind| matches!(kind, Kind::Archive | Kind::ThinArchive) },
     InputKind { number: 7, name: "NVJITLINK_INPUT_INDEX", fits: |_| false },
-    InputKind { number: 10, name: "NVJITLINK_INPUT_ANY", fits: |kind| !matches!(kind, Kind::Unknown | Kind::Bitcode | Kind::Coff(_)) },
+    InputKind {
+        number: 10,
+        name: "NVJITLINK_INPUT_ANY",
+        fits: |kind| !matches!(kind, Kind::Unknown | Kind::Bitcode | Kind::Coff(_)),
+    },
 ];
 
 impl InputKind {

@@ -91,9 +91,7 @@ fn refusal(message: &Message) -> Option<Refusal> {
         Message::NeedsLinkTimeOptimization {} | Message::NotIntermediateCode { .. } => {
             (Outcome::OptimizationNotEnabled, "ERROR 1: LTO-IR input cannot be used without LTO enabled (-lto)", false)
         }
-        Message::CompilerFailed {} => {
-            (Outcome::PtxCompile, "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX ({name})", false)
-        }
+        Message::CompilerFailed {} => (Outcome::PtxCompile, "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX ({name})", false),
         Message::CompilerMissing { .. } | Message::CompilerUnusable { .. } => {
             (Outcome::PtxCompile, "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX ({name})", true)
         }

@@ -256,7 +256,8 @@ impl Link {
             (_, Some(outcome)) => (None, outcome),
             (Err(failure), None) => {
                 // Clashing definitions end a link at once, but are mistakes in the program, too.
-                let is_error = failure == Failure::Errors || logs.errors.lines().next_back().is_some_and(|line| line.starts_with("error"));
+                let is_error =
+                    failure == Failure::Errors || logs.errors.lines().next_back().is_some_and(|line| line.starts_with("error"));
                 logs.error(if is_error { "ERROR 9: finish" } else { "ERROR 1: finish" });
                 (None, Outcome::Internal)
             }

@@ -29,8 +29,10 @@ pub struct Compilers<'caller> {
 
 impl Compilers<'_> {
     /// No compilers at all, for links of machine code.
-    pub const NONE: Compilers<'static> =
-        Compilers { assemble: &|_| Err(none("an assembler for PTX")), optimize: &|_| Err(none("a compiler for link-time optimization")) };
+    pub const NONE: Compilers<'static> = Compilers {
+        assemble: &|_| Err(none("an assembler for PTX")),
+        optimize: &|_| Err(none("a compiler for link-time optimization")),
+    };
 }
 
 /// There is no compiler of a kind, and nobody looked for one.
