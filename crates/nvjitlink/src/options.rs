@@ -213,7 +213,7 @@ fn find_index(wanted: &mut Wanted, value: &str) -> Result<(), Refused> {
 
 impl Wanted {
     fn set_optimization_level(&mut self, level: &str) {
-        self.assembler.extend(["-O".to_owned(), level.to_owned()]);
+        self.assembler.push(format!("-O{level}"));
         self.library.push(format!("-O{level}"));
     }
 
