@@ -45,7 +45,7 @@ const OPTIONS: &[&[&str]] = &[
     &["-extrawarn", "--print-gc-sections", "-dot=graph.dot"],
     &["--diagnostics=nvlink"],
     &["--diagnostics=json"],
-    &["-lto"],
+    &["-lto", "-nvvmpath=/nonexistent"],
     &["--no-whole-archive"],
     &["-kernels-used=k"],
 ];
@@ -67,12 +67,16 @@ pub fn main(words: &[String]) -> Result<bool, String> {
         }
     }
     let linker = linker.ok_or(USAGE)?;
-    let subjects = subjects::find(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
     let folder = env::temp_dir().join(format!("mutate-{}", std::process::id()));
+    let mut subjects = subjects::find(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
+    // Whatever is refused as it is would be refused for that reason.
+    subjects.retain(|subject| subject.is_linked_by(&linker));
+    println!("{} sets of inputs", subjects.len());
+    let kinds = subjects::by_kind(subjects);
     let mut tally = BTreeMap::new();
     let mut failures = 0;
     for seed in seed..seed.saturating_add(count) {
-        let trial = Trial::new(seed, &subjects, &folder)?;
+        let trial = Trial::new(seed, &kinds, &folder)?;
         let verdict = trial.run(&linker)?;
         *tally.entry((trial.damage, verdict.name())).or_insert(0) += 1;
         if let Verdict::Wrong(what) = verdict {
@@ -119,14 +123,15 @@ struct Trial {
 
 impl Trial {
     /// Prepares a link in the folder, which is emptied.
-    fn new(seed: u64, subjects: &[Subject], folder: &Path) -> Result<Self, String> {
+    fn new(seed: u64, kinds: &[Vec<Subject>], folder: &Path) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
         if folder.exists() {
             fs::remove_dir_all(folder).map_err(failed)?;
         }
         fs::create_dir_all(folder).map_err(failed)?;
         let mut rng = Rng::new(seed);
-        let subject = rng.pick(subjects);
+        let kind = rng.pick(kinds);
+        let subject = rng.pick(kind);
         let chosen = rng.below(subject.files.len());
         let damage = damage::choose(&mut rng);
         // No compiler is to be asked: it is not what is tested.
@@ -191,10 +196,10 @@ impl Trial {
             Some(0) if self.must_be_refused => wrong("a file that was cut off was linked".into()),
             Some(0) if !has_output => wrong("no output".into()),
             Some(0) => Verdict::Linked,
-            Some(1) if said.is_empty() => wrong("no message".into()),
-            Some(1) if said.contains("internal") => wrong("an internal error".into()),
-            Some(1) if has_output => wrong("an output in spite of an error".into()),
-            Some(1) => Verdict::Refused,
+            Some(1 | 255) if said.is_empty() => wrong("no message".into()),
+            Some(1 | 255) if said.contains("internal") => wrong("an internal error".into()),
+            Some(1 | 255) if has_output => wrong("an output in spite of an error".into()),
+            Some(1 | 255) => Verdict::Refused,
             Some(other) => wrong(format!("status {other}")),
         }
     }

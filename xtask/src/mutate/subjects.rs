@@ -1,7 +1,9 @@
 //! What is damaged: inputs of the cases, and results that are inputs of later links.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Files that link together.
 pub struct Subject {
@@ -9,6 +11,22 @@ pub struct Subject {
     pub architecture: String,
     /// The files, in link order. Each of them is damaged at times.
     pub files: Vec<PathBuf>,
+}
+
+impl Subject {
+    /// Whether the files are linked as they are, or only lack a compiler.
+    pub fn is_linked_by(&self, linker: &Path) -> bool {
+        let arguments = [
+            &format!("-arch={}", self.architecture),
+            "--toolkit=/nonexistent",
+            "-lto",
+            "-nvvmpath=/nonexistent",
+            "-o",
+            "/dev/null",
+        ];
+        let ran = Command::new(linker).args(arguments).args(&self.files).output();
+        ran.is_ok_and(|ran| ran.status.success() || String::from_utf8_lossy(&ran.stderr).contains("--toolkit"))
+    }
 }
 
 /// Folders with files that are not arranged as cases are, and what they are linked for.
@@ -38,6 +56,16 @@ pub fn find(root: &Path) -> Vec<Subject> {
     }
     found.retain(|subject| !subject.files.is_empty());
     found
+}
+
+/// What is alike, together: kinds of files of which there are few are damaged as often as others.
+pub fn by_kind(subjects: Vec<Subject>) -> Vec<Vec<Subject>> {
+    let mut kinds: BTreeMap<(String, String), Vec<Subject>> = BTreeMap::new();
+    for subject in subjects {
+        let extension = subject.files[0].extension().unwrap_or_default().to_string_lossy().into_owned();
+        kinds.entry((extension, subject.architecture.clone())).or_default().push(subject);
+    }
+    kinds.into_values().collect()
 }
 
 fn inputs(folder: &Path) -> Vec<PathBuf> {
