@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     }
     _ = callgraph::edges(data).chain(callgraph::edges(data)).count();
     _ = callgraph::prototypes(data).count();
-    _ = Capsule::new(data).and_then(|capsule| capsule.groups());
+    _ = Capsule::new(data).and_then(|capsule| capsule.verbatim());
     for note in note::notes(data).flatten() {
         _ = (note::ToolNote::decode(note.description), note::CudaInfo::decode(note.description));
     }

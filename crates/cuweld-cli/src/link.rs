@@ -1,5 +1,6 @@
 //! A link from the command line: files in, a file out.
 
+use crate::bytes;
 use crate::compilers::{ToolkitCompilers, compile_options};
 use crate::finalizer;
 use crate::inputs::{self, Files};
@@ -26,6 +27,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
     })
     .limit_errors(arguments.messages.error_limit.filter(|&most| most > 0).map(|most| most as usize));
     let renderer = messages.renderer(arguments);
+    bytes::report_with(&renderer);
     for warning in messages.show_found_while_reading(&renderer, &arguments.warnings) {
         report.add(usage_diagnostic(warning));
     }
@@ -75,6 +77,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let files = trace.phase("read", || inputs::read(arguments, report))?;
+    files.check_outputs(arguments.outputs(), report)?;
     let raw = files.raw_inputs();
     if arguments.messages.trace {
         raw.iter().for_each(|input| report.list(input.name.as_str()));
@@ -120,6 +123,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
             (linked.image, unpacked.registered(|unit| left_out.contains(&unit)).collect(), linked.graphviz)
         }
     };
+    files.check_unchanged(report)?;
     if let Some(path) = &arguments.files.register_link_binaries
         && !arguments.compile.emit_ptx
     {
@@ -215,6 +219,7 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         stack_warning_per_call: messages.as_reference(arguments),
         extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,
+        largest_image: arguments.execution.max_unpacked,
         dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
             // The reference linker demangles in either case.
             CallgraphNames::Mangled if !messages.as_reference(arguments) => NameStyle::Mangled,

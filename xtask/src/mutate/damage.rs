@@ -1,5 +1,7 @@
 //! Ways to damage a file.
 
+#![allow(clippy::ptr_arg, reason = "all have the type that the table asks for; some change the length")]
+
 use crate::random::rng::Rng;
 
 /// A way to damage a file: its name, how often it is chosen, and what it does.
