@@ -5,6 +5,7 @@
 mod bytes;
 mod compilers;
 mod finalizer;
+mod heap;
 mod host_script;
 mod inputs;
 mod link;
