@@ -75,6 +75,25 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let files = trace.phase("read", || inputs::read(arguments, report))?;
     files.check_outputs(arguments.outputs(), report)?;
     start_threads(arguments, &files);
+    let inputs = Inputs { files: &files, target, host_section };
+    // What a file that was changed meanwhile made the link say is not what is wrong.
+    link_files(inputs, arguments, messages, report, trace).or_else(|failure| files.check_unchanged(report).and(Err(failure)))
+}
+
+/// What was read.
+struct Inputs<'files> {
+    files: &'files Files,
+    target: &'static Target,
+    host_section: Option<Vec<u8>>,
+}
+
+fn link_files(
+    Inputs { files, target, host_section }: Inputs<'_>,
+    arguments: &LinkArguments,
+    messages: &Messages,
+    report: &mut Report,
+    trace: &mut Trace,
+) -> Result<(), Failure> {
     let raw = files.raw_inputs();
     if arguments.messages.trace {
         raw.iter().for_each(|input| report.list(input.name.as_str()));
@@ -82,7 +101,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let unpacked = trace.phase("unpack", || unpack(&raw, &unpack_options(arguments, messages, target), report))?;
     let explains = arguments.messages.verbose && !messages.as_reference(arguments);
     if explains {
-        say_what_was_skipped(&files, &unpacked, report);
+        say_what_was_skipped(files, &unpacked, report);
     }
     let compilers = ToolkitCompilers::new(&arguments.compile);
     let lowered = trace.phase("lower", || {
@@ -107,7 +126,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && !explains && report.diagnostics().any(is_missing) {
-                    say_what_was_skipped(&files, &unpacked, report);
+                    say_what_was_skipped(files, &unpacked, report);
                 }
             })?;
             if explains && target.views == Views::Two {
