@@ -9,6 +9,7 @@
 //! Inputs are told by their contents, never by their names: names lie.
 
 mod host_info;
+mod in_parallel;
 pub mod lower;
 mod open;
 mod unpack;
