@@ -5,7 +5,7 @@ use crate::finalizer;
 use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
-use crate::output;
+use crate::output::{self, Pending};
 use crate::side_files;
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
@@ -13,7 +13,9 @@ use cuweld::inputs::lower::{Compilers, Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, unpack};
 use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText};
 use cuweld::trace::Trace;
-use cuweld::{Demand, Input};
+use cuweld::{Demand, Finished, Input};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -89,18 +91,19 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
         };
         lower(&unpacked, &compile_options(arguments, target, explains), &compilers, report)
     })?;
-    let (image, ids, graphviz) = match lowered {
+    let (saved, ids, graphviz) = match lowered {
         Lowered::Finished(image) => {
             let is_runtime = |unit: usize| unpacked.units.get(unit).is_some_and(|unit| unit.demand == Demand::Runtime);
             let mut ids: Vec<&str> = unpacked.registered(is_runtime).collect();
             // The reference linker adds a module that was optimized in front of those before it.
             ids.reverse();
-            (image, ids, None)
+            (save(arguments, |file| file.write_all(&image), report)?, ids, None)
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let options = Options { host_section, ..options(arguments, messages, target, &unpacked) };
-            let linked = cuweld::link(&inputs, &options, report, trace).inspect_err(|_| {
+            let save = |image: &Finished<'_, '_>, report: &mut Report| save(arguments, |file| image.write_to(file), report);
+            let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && !explains && report.diagnostics().any(is_missing) {
@@ -122,8 +125,8 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     {
         write(path, registrations(&ids).as_bytes(), report)?;
     }
-    if let Some(path) = &arguments.output {
-        trace.phase("save", || write(path, &image, report))?;
+    if let (Some(path), Some(saved)) = (&arguments.output, saved) {
+        saved.commit().map_err(|error| not_written(path, &error, report))?;
     }
     if let (Some(path), Some(text)) = (&arguments.files.dot, graphviz) {
         write(path, text.as_bytes(), report)?;
@@ -152,12 +155,25 @@ fn start_threads(arguments: &LinkArguments, files: &Files) {
     }
 }
 
+/// Writes the output, if one is wanted. It takes its place when everything else is done.
+fn save(
+    arguments: &LinkArguments,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+    report: &mut Report,
+) -> Result<Option<Pending>, Failure> {
+    let Some(path) = &arguments.output else { return Ok(None) };
+    let saved = Pending::begin(path).and_then(|mut pending| write(&mut pending.file).map(|()| pending));
+    saved.map(Some).map_err(|error| not_written(path, &error, report))
+}
+
 fn write(path: &Path, bytes: &[u8], report: &mut Report) -> Result<(), Failure> {
-    output::write(path, bytes).map_err(|error| {
-        let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
-        report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
-        Failure::Fatal
-    })
+    output::write(path, bytes).map_err(|error| not_written(path, &error, report))
+}
+
+fn not_written(path: &Path, error: &io::Error, report: &mut Report) -> Failure {
+    let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
+    report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
+    Failure::Fatal
 }
 
 /// What the compiler driver compiles the host's side of the program with.

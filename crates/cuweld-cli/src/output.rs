@@ -4,32 +4,55 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Writes a file beside its place and renames it there, so that whoever looks sees the old file or the new one, and
-/// never a part.
+/// Writes a file, whole or not at all.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Devices and pipes can not be renamed onto.
-    let existing = fs::metadata(path);
-    if existing.as_ref().is_ok_and(|found| !found.is_file()) {
-        return File::options().write(true).open(path)?.write_all(bytes);
-    }
-    // A link is followed, so that the file it names is replaced and not the link.
-    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let beside = name_beside(&place);
-    let result =
-        write_new(&beside, bytes, existing.ok().map(|found| found.permissions())).and_then(|()| fs::rename(&beside, &place));
-    if result.is_err() {
-        // The error that led here is the one to report.
-        _ = fs::remove_file(&beside);
-    }
-    result
+    let mut pending = Pending::begin(path)?;
+    pending.file.write_all(bytes)?;
+    pending.commit()
 }
 
-fn write_new(path: &Path, bytes: &[u8], permissions: Option<fs::Permissions>) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).open(path)?;
-    if let Some(permissions) = permissions {
-        file.set_permissions(permissions)?;
+/// A file that is being written. It stands beside its place until it is whole, so that whoever looks there sees the old file or the
+/// new one, and never a part. If it never becomes whole, it is removed.
+pub struct Pending {
+    /// What to write to.
+    pub file: File,
+    /// Where it is, and where it is to be.
+    rename: Option<(PathBuf, PathBuf)>,
+}
+
+impl Pending {
+    /// Begins to write a file.
+    pub fn begin(path: &Path) -> io::Result<Self> {
+        // Devices and pipes can not be renamed onto.
+        let existing = fs::metadata(path);
+        if existing.as_ref().is_ok_and(|found| !found.is_file()) {
+            return Ok(Pending { file: File::options().write(true).open(path)?, rename: None });
+        }
+        // A link is followed, so that the file it names is replaced and not the link.
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let beside = name_beside(&place);
+        let file = File::options().write(true).create_new(true).open(&beside)?;
+        let pending = Pending { file, rename: Some((beside, place)) };
+        if let Ok(existing) = existing {
+            pending.file.set_permissions(existing.permissions())?;
+        }
+        Ok(pending)
     }
-    file.write_all(bytes)
+
+    /// The file is whole: it takes its place.
+    pub fn commit(mut self) -> io::Result<()> {
+        let Some((beside, place)) = self.rename.take() else { return Ok(()) };
+        fs::rename(&beside, &place).inspect_err(|_| self.rename = Some((beside, place)))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some((beside, _)) = &self.rename {
+            // The error that led here is the one to report.
+            _ = fs::remove_file(beside);
+        }
+    }
 }
 
 fn name_beside(path: &Path) -> PathBuf {

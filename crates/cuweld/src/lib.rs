@@ -18,5 +18,6 @@ mod phases;
 pub mod trace;
 mod views;
 
-pub use link::{Linked, link};
+pub use link::{Linked, link, link_with};
+pub use phases::finalize::Finished;
 pub use phases::load::{Demand, Input};
