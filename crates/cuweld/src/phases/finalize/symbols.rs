@@ -135,7 +135,7 @@ impl Facts<'_, '_> {
         if let Some(align) = symbol.common_align {
             return match self.layout.common(id) {
                 Some(value) => Position { section: self.plan.global_zero(), value, common: false },
-                None => Position { section: None, value: align, common: true },
+                None => Position { section: None, value: align.get().into(), common: true },
             };
         }
         let Some(definition) = symbol.definition else {

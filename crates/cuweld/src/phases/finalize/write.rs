@@ -11,7 +11,7 @@ use std::io;
 use std::ops::Range;
 
 /// How many bytes are made at a time.
-const PART_SIZE: u64 = 1 << 20;
+const PART_SIZE: u64 = 512 << 10;
 
 /// How many section headers are written in one go.
 const HEADERS_AT_ONCE: usize = 1024;
@@ -27,9 +27,17 @@ enum Piece {
 }
 
 /// Consecutive pieces of the file, by their numbers, and where they are in it.
-struct Part {
+struct Part<'made> {
     pieces: Range<usize>,
     bytes: Range<u64>,
+    /// If it consists of a single piece that is there already.
+    made: Option<&'made [u8]>,
+}
+
+impl Part<'_> {
+    fn size(&self) -> usize {
+        (self.bytes.end - self.bytes.start) as usize
+    }
 }
 
 impl Finished<'_, '_> {
@@ -41,16 +49,24 @@ impl Finished<'_, '_> {
     /// The file as a whole.
     pub fn to_vec(&self) -> cubin::Result<Vec<u8>> {
         let mut image = vec![0; self.size() as usize];
-        self.write_part(&Part { pieces: 0..self.pieces(), bytes: 0..self.size() }, &mut image)?;
+        self.write_part(&Part { pieces: 0..self.pieces(), bytes: 0..self.size(), made: None }, &mut image)?;
         Ok(image)
     }
 
     /// Writes the file from its start to its end.
     pub fn write_to(&self, out: &mut (impl io::Write + Send)) -> io::Result<()> {
-        let (mut ready, mut next) = (Vec::new(), Vec::new());
-        for part in self.parts() {
+        let parts = self.parts();
+        let most = parts.iter().filter(|part| part.made.is_none()).map(Part::size).max().unwrap_or(0);
+        let (mut ready, mut next) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        for part in parts {
+            if let Some(bytes) = part.made {
+                out.write_all(&ready)?;
+                out.write_all(bytes)?;
+                ready.clear();
+                continue;
+            }
             next.clear();
-            next.resize((part.bytes.end - part.bytes.start) as usize, 0);
+            next.resize(part.size(), 0);
             let (written, made) = rayon::join(|| out.write_all(&ready), || self.write_part(&part, &mut next));
             written?;
             made.map_err(io::Error::other)?;
@@ -60,27 +76,43 @@ impl Finished<'_, '_> {
     }
 
     /// The parts that the file is written in: whole pieces, until there is enough.
-    fn parts(&self) -> Vec<Part> {
+    fn parts(&self) -> Vec<Part<'_>> {
         let mut parts = Vec::new();
-        let mut part = Part { pieces: 0..0, bytes: 0..0 };
+        let mut part = Part { pieces: 0..0, bytes: 0..0, made: None };
         for index in 0..self.pieces() {
             let bytes = self.place(index);
-            if !bytes.is_empty() {
-                if part.bytes.end - part.bytes.start >= PART_SIZE {
-                    let next = Part { pieces: index..index, bytes: part.bytes.end..part.bytes.end };
-                    parts.push(std::mem::replace(&mut part, next));
-                }
-                part.bytes.end = bytes.end;
+            if bytes.is_empty() {
+                part.pieces.end = index + 1;
+                continue;
             }
+            let made = self.made(index).filter(|made| made.len() as u64 >= PART_SIZE / 4);
+            if made.is_some() || part.made.is_some() || part.size() as u64 >= PART_SIZE {
+                // What is free between pieces belongs to the part before, unless that is there already.
+                let start = if part.made.is_some() { part.bytes.end } else { bytes.start };
+                part.bytes.end = start;
+                let next = Part { pieces: index..index, bytes: start..start, made: made.filter(|_| start == bytes.start) };
+                parts.push(std::mem::replace(&mut part, next));
+            }
+            part.bytes.end = bytes.end;
             part.pieces.end = index + 1;
         }
-        part.bytes.end = part.bytes.end.max(self.size());
         parts.push(part);
         parts
     }
 
+    /// A piece that is there already.
+    fn made(&self, index: usize) -> Option<&[u8]> {
+        match self.piece(index) {
+            Piece::Section(index) => match &self.bodies[index] {
+                Body::Made(bytes) => Some(bytes),
+                Body::FromFacts => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Writes a part into a buffer of its size whose bytes are zero.
-    fn write_part(&self, part: &Part, out: &mut [u8]) -> cubin::Result<()> {
+    fn write_part(&self, part: &Part<'_>, out: &mut [u8]) -> cubin::Result<()> {
         let mut pieces = Vec::with_capacity(part.pieces.len());
         let mut rest = out;
         let mut position = part.bytes.start;

@@ -181,13 +181,13 @@ impl<'data> Reader<'_, 'data> {
             if section.header.size > MAX_SIZE {
                 return Err(Damage::of(section, format!("size {:#x} is more than any GPU has", section.header.size)));
             }
-            let entries = match role {
-                Role::Relocations { .. } => Some(relocation::entries(section)?),
-                _ => None,
+            let later_entry_without_addend = match role {
+                Role::Relocations { explicit_addends } => {
+                    let mut later = relocation::entries(section)?.skip(1);
+                    explicit_addends && later.any(|entry| entry.addend == 0)
+                }
+                _ => false,
             };
-            let has_addends = role == Role::Relocations { explicit_addends: true };
-            let later_entry_without_addend =
-                has_addends && entries.clone().into_iter().flatten().skip(1).any(|entry| entry.addend == 0);
             sections.push(InputSection {
                 name,
                 role,
@@ -201,7 +201,6 @@ impl<'data> Reader<'_, 'data> {
                 next_attached: None,
                 owner: None,
                 machine,
-                entries,
                 later_entry_without_addend,
             });
         }
@@ -336,7 +335,7 @@ impl<'data> Reader<'_, 'data> {
             // Offsets in a capsule count in the code that it stands for.
             let code = target.owner.filter(|_| target.machine.is_some()).map(|owner| symbols[owner.index()].size);
             let size = code.unwrap_or(target.data.len() as u64);
-            for (number, entry) in section.entries.clone().into_iter().flatten().enumerate() {
+            for (number, entry) in section.entries().enumerate() {
                 let problem = |text: String| Damage::at(raw, number as u64 * raw.header.entry_size, text);
                 if entry.symbol as usize >= symbols_count {
                     return Err(problem(format!("relocation names symbol {} of {symbols_count}", entry.symbol)));

@@ -227,13 +227,17 @@ pub(super) enum Decision {
 
 impl Facts<'_, '_> {
     fn sections(&self, view: View) -> Result<Outcomes, Damage> {
-        let outcome = |section| self.section(section, view).map(|found| (!found.is_none()).then(|| Box::new(found)));
+        let outcome = |lists: &mut Vec<InputSectionId>, section| {
+            self.section(section, view, lists).map(|found| (!found.is_none()).then(|| Box::new(found)))
+        };
         let sections = self.plan.sections().as_slice();
-        let outcomes: Result<Vec<Option<Box<Outcome>>>, Damage> = sections.par_iter().with_min_len(64).map(outcome).collect();
+        let outcomes: Result<Vec<Option<Box<Outcome>>>, Damage> =
+            sections.par_iter().with_min_len(64).map_init(Vec::new, outcome).collect();
         Ok(IdVec::from(outcomes?))
     }
 
-    fn section(&self, section: &OutputSection<'_>, view: View) -> Result<Outcome, Damage> {
+    /// What becomes of the relocations of a section. `lists` is room to work in.
+    fn section(&self, section: &OutputSection<'_>, view: View, lists: &mut Vec<InputSectionId>) -> Result<Outcome, Damage> {
         let mut outcome = Outcome::new();
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
         let is_separate_debug =
@@ -247,12 +251,13 @@ impl Facts<'_, '_> {
         for piece in section.pieces.newest_first().iter() {
             let file = self.inputs.file_of_section(piece.section);
             let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
-            let lists: Vec<_> = self.inputs.attached(source).collect();
-            for list in lists.into_iter().rev() {
+            lists.clear();
+            lists.extend(self.inputs.attached(source));
+            for &list in lists.iter().rev() {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
                 let explicit_addends = explicit_addends || self.options.force_explicit_addends;
                 let mut capsule = None;
-                let count = self.inputs.sections()[list].entries.as_ref().map_or(0, ExactSizeIterator::len);
+                let count = self.inputs.sections()[list].entries().len();
                 for (entry, index) in self.inputs.relocations(file, list).rev().zip((0..count).rev()) {
                     let Some(symbol) = entry.symbol else { continue };
                     let target = piece.section;

@@ -10,6 +10,7 @@ use cubin::symbol::{Binding, SymbolKind};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
+use std::num::NonZeroU32;
 
 /// Resolves all names.
 pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Report) -> Result<Resolution<'data>, Failure> {
@@ -20,7 +21,7 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
         had_relocations: IdMap::default(),
         clashes: Vec::new(),
         result: Resolution {
-            symbols: IdVec::new(),
+            symbols: IdVec::with_capacity(inputs.symbols().len()),
             functions: IdVec::new(),
             meaning: IdVec::filled(None, inputs.symbols().len()),
             fate: IdVec::filled(Fate::Reference, inputs.symbols().len()),
@@ -268,7 +269,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         if symbol.common_align.is_some() {
             symbol.size = symbol.size.max(row.size);
         } else {
-            symbol.common_align = Some(row.value.max(1));
+            // `load` has checked that it is small.
+            symbol.common_align = Some(u32::try_from(row.value).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN));
             symbol.size = row.size;
             self.result.commons.push(id);
         }
