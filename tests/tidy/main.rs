@@ -109,7 +109,7 @@ fn crates_keep_their_layers() -> Result<(), toml::de::Error> {
 /// Where code the compiler can not vouch for may stand, and why.
 const UNSAFE: &[(&str, &str)] = &[
     ("crates/cuweld-cli/src/inputs.rs", "maps input files"),
-    ("crates/cuweld-cli/src/heap.rs", "asks the C library for huge pages"),
+    ("crates/cuweld-cli/src/resources.rs", "asks the C library for huge pages"),
     ("crates/toolkit/src/optimizer.rs", "calls a C library"),
     ("crates/nvjitlink/", "a C interface"),
 ];

@@ -6,6 +6,7 @@ use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
 use crate::output::{self, Pending};
+use crate::resources;
 use crate::side_files;
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
@@ -72,8 +73,14 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     // A virtual architecture is accepted, but there is nothing that could be made for it.
     let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
+    let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
+    if has_many_files {
+        resources::take(arguments.execution.threads, true);
+    }
     let files = trace.phase("read", || inputs::read(arguments, report))?;
-    start_threads(arguments, &files);
+    if !has_many_files {
+        resources::take(arguments.execution.threads, files.size() >= resources::LARGE);
+    }
     let raw = files.raw_inputs();
     if arguments.messages.trace {
         raw.iter().for_each(|input| report.list(input.name.as_str()));
@@ -134,24 +141,6 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     match &arguments.files.time_trace {
         Some(path) => write(path, trace.to_json().as_bytes(), report),
         None => Ok(()),
-    }
-}
-
-/// Below this many bytes of input, starting a thread takes longer than it could save.
-const WORTH_THREADS: usize = 256 << 10;
-
-/// This thread works, too: it would only wait for the others otherwise.
-fn start_threads(arguments: &LinkArguments, files: &Files) {
-    let threads = match arguments.execution.threads {
-        Some(threads) if threads > 0 => threads as usize,
-        _ if files.size() < WORTH_THREADS => 1,
-        // As many as the machine has processors.
-        _ => 0,
-    };
-    // It fails if there are threads already, and there are none yet, or if the system gives none: then this one works alone.
-    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
-    if pool(threads).is_err() {
-        _ = pool(1);
     }
 }
 

@@ -4,13 +4,13 @@
 
 mod compilers;
 mod finalizer;
-mod heap;
 mod host_script;
 mod inputs;
 mod link;
 mod messages;
 mod options;
 mod output;
+mod resources;
 mod shim;
 mod side_files;
 

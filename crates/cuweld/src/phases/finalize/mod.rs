@@ -255,7 +255,7 @@ impl Facts<'_, '_> {
                 place.copy_from_slice(data);
             }
         }
-        for patch in &self.relocations.in_view(part.section, part.view).patches {
+        for patch in self.relocations.in_view(part.section, part.view).patches {
             let field = patch.kind.row().map(|row| row.field).unwrap_or_default();
             let mode = if patch.add { Mode::Add } else { Mode::Replace };
             relocation::apply(field, out, patch.offset, patch.value, patch.bank.unwrap_or(0), mode)?;
@@ -279,13 +279,13 @@ impl Facts<'_, '_> {
         let Some(target) = section.target else { return &[] };
         match self.machine_debug.of(target) {
             Some(contents) if view == View::Machine => &contents.kept,
-            _ => &self.relocations.in_view(target, view).kept,
+            _ => self.relocations.in_view(target, view).kept,
         }
     }
 
     /// The relocations that were applied to the section that `section` is for.
     fn resolved(&self, section: &OutputSection<'_>, view: View) -> &[Kept] {
-        section.target.map_or(&[], |target| &self.relocations.in_view(target, view).resolved)
+        section.target.map_or(&[], |target| self.relocations.in_view(target, view).resolved)
     }
 
     fn write_entries<'entry>(&self, entries: impl Iterator<Item = &'entry Kept>, explicit_addends: bool, out: &mut [u8]) {

@@ -216,13 +216,15 @@ impl<'data> Reader<'_, 'data> {
 
     /// The symbols. Sections learn what function they are the code of.
     fn symbols(&self, sections: &mut [InputSection<'data>]) -> Result<Vec<InputSymbol<'data>>, Damage> {
-        let (raw, table) = match self.views {
-            Views::One => (self.file.symbols()?, self.file.symbol_table()),
-            Views::Two => (self.file.mercury_symbols()?, self.file.mercury_symbol_table()),
+        let table = match self.views {
+            Views::One => self.file.symbol_table(),
+            Views::Two => self.file.mercury_symbol_table(),
         };
+        let raw = self.file.each_linked_symbol(self.views)?;
         let table = table.and_then(|index| self.file.section(index));
         let mut symbols = Vec::with_capacity(raw.len());
-        for (index, symbol) in raw.iter().enumerate() {
+        for (index, symbol) in raw.enumerate() {
+            let symbol = symbol?;
             let problem = |text: String| match table {
                 Some(section) => Damage::at(section, index as u64 * SymbolRecord::SIZE as u64, text),
                 None => Damage(text),
