@@ -236,7 +236,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
         let mut count = 0;
         loop {
             let place = records.position() as u32;
-            if !records.next().is_some_and(|record| record.is_ok()) {
+            if records.next().is_none_or(|record| record.is_err()) {
                 break;
             }
             match few.get_mut(count) {
