@@ -78,7 +78,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("fatbin", &["cubin"]),
     ("cuweld", &["cubin", "fatbin"]),
     ("cubin-diff", &["cubin"]),
-    ("toolkit", &[]),
+    ("toolkit", &["cuweld"]),
     ("cuweld-cli", &["cubin", "fatbin", "cuweld", "toolkit"]),
     ("nvjitlink", &["cubin", "fatbin", "cuweld", "toolkit"]),
 ];

@@ -1,6 +1,6 @@
 //! A link from the command line: files in, a file out.
 
-use crate::compilers::{ToolkitCompilers, compile_options};
+use crate::compilers::{compile_options, compilers};
 use crate::finalizer;
 use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
@@ -10,7 +10,7 @@ use crate::resources;
 use crate::side_files;
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
-use cuweld::inputs::lower::{Compilers, Lowered, Object, lower, units_left_out};
+use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, unpack};
 use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText};
 use cuweld::trace::Trace;
@@ -90,13 +90,9 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if explains {
         say_what_was_skipped(&files, &unpacked, report);
     }
-    let compilers = ToolkitCompilers::new(&arguments.compile);
     let lowered = trace.phase("lower", || {
-        let compilers = Compilers {
-            assemble: &|assembly| compilers.assemble(assembly),
-            optimize: &|optimization| compilers.optimize(optimization),
-        };
-        lower(&unpacked, &compile_options(arguments, target, explains), &compilers, report)
+        let options = compile_options(arguments, target, explains);
+        compilers(&arguments.compile).lend(|compilers| lower(&unpacked, &options, compilers, report))
     })?;
     let (saved, ids, graphviz) = match lowered {
         Lowered::Finished(image) => {

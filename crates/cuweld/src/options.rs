@@ -146,6 +146,17 @@ impl ToolNoteText {
         }
     }
 
+    /// The note that libnvJitLink 13.0.88 would write: for comparing files, never the default.
+    pub fn nvjitlink_13_0_88() -> Self {
+        ToolNoteText {
+            object: "in-memory-ELF-image".into(),
+            tool: "nvJIT API".into(),
+            version: "Cuda compilation tools, release 13.0, V13.0.88".into(),
+            build: "Build system must define TOOLS_VERSION_EXTENDED".into(),
+            options: "JIT API Command Line Options".into(),
+        }
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         ToolNote { object: &self.object, tool: &self.tool, version: &self.version, build: &self.build, options: &self.options }
             .encode()

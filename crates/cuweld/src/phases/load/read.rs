@@ -39,14 +39,25 @@ impl Damage {
     }
 }
 
-/// Reads an object. `None`: it is linked already and has nothing to add.
-pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
-    let damaged = |Damage(problem): Damage| Box::new(Diagnostic::new(Message::BadObject { file: input.name.into(), problem }));
-    let file = File::parse(input.bytes).map_err(|error| damaged(error.into()))?;
+/// Something is wrong with an object.
+fn damaged(input: &Input<'_>, Damage(problem): Damage) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(Message::BadObject { file: input.name.into(), problem }))
+}
+
+/// Opens an object that may take part in the link. `None`: it is linked already and has nothing to add.
+pub(super) fn open<'data>(input: &Input<'data>, options: &Options) -> Result<Option<File<'data>>, Box<Diagnostic>> {
+    let file = File::parse(input.bytes).map_err(|error| damaged(input, error.into()))?;
     if file.header().kind == cubin::elf::ET_EXEC {
         return Ok(None);
     }
     check_fitness(&file, input.name, options)?;
+    Ok(Some(file))
+}
+
+/// Reads an object. `None`: it is linked already and has nothing to add.
+pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
+    let damaged = |damage: Damage| damaged(input, damage);
+    let Some(file) = open(input, options)? else { return Ok(None) };
     let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| {
         damaged(match file.section(index) {
             Some(section) => Damage::of(section, "there is no machine code or data for it".into()),
