@@ -1,5 +1,6 @@
 //! A link from the command line: files in, a file out.
 
+use crate::bytes;
 use crate::compilers::{compile_options, compilers};
 use crate::finalizer;
 use crate::inputs::{self, Files};
@@ -29,6 +30,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
     })
     .limit_errors(arguments.messages.error_limit.filter(|&most| most > 0).map(|most| most as usize));
     let renderer = messages.renderer(arguments);
+    bytes::report_with(&renderer);
     for warning in messages.show_found_while_reading(&renderer, &arguments.warnings) {
         report.add(usage_diagnostic(warning));
     }
@@ -81,6 +83,26 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if !has_many_files {
         resources::take(arguments.execution.threads, files.size() >= resources::LARGE);
     }
+    files.check_outputs(arguments.outputs(), report)?;
+    let inputs = Inputs { files: &files, target, host_section };
+    // What a file that was changed meanwhile made the link say is not what is wrong.
+    link_files(inputs, arguments, messages, report, trace).or_else(|failure| files.check_unchanged(report).and(Err(failure)))
+}
+
+/// What was read.
+struct Inputs<'files> {
+    files: &'files Files,
+    target: &'static Target,
+    host_section: Option<Vec<u8>>,
+}
+
+fn link_files(
+    Inputs { files, target, host_section }: Inputs<'_>,
+    arguments: &LinkArguments,
+    messages: &Messages,
+    report: &mut Report,
+    trace: &mut Trace,
+) -> Result<(), Failure> {
     let raw = files.raw_inputs();
     if arguments.messages.trace {
         raw.iter().for_each(|input| report.list(input.name.as_str()));
@@ -88,7 +110,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let unpacked = trace.phase("unpack", || unpack(&raw, &unpack_options(arguments, messages, target), report))?;
     let explains = arguments.messages.verbose && !messages.as_reference(arguments);
     if explains {
-        say_what_was_skipped(&files, &unpacked, report);
+        say_what_was_skipped(files, &unpacked, report);
     }
     let lowered = trace.phase("lower", || {
         let options = compile_options(arguments, target, explains);
@@ -110,7 +132,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && !explains && report.diagnostics().any(is_missing) {
-                    say_what_was_skipped(&files, &unpacked, report);
+                    say_what_was_skipped(files, &unpacked, report);
                 }
             })?;
             if explains && target.views == Views::Two {
@@ -123,6 +145,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
             (linked.image, unpacked.registered(|unit| left_out.contains(&unit)).collect(), linked.graphviz)
         }
     };
+    files.check_unchanged(report)?;
     if let Some(path) = &arguments.files.register_link_binaries
         && !arguments.compile.emit_ptx
     {
@@ -231,6 +254,7 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         stack_warning_per_call: messages.as_reference(arguments),
         extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,
+        largest_image: arguments.execution.max_unpacked,
         dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
             // The reference linker demangles in either case.
             CallgraphNames::Mangled if !messages.as_reference(arguments) => NameStyle::Mangled,

@@ -45,8 +45,8 @@ fn expect_much() {
     // SAFETY: the calls take no pointers but the one that `malloc` returned, which is not used after `free`. The advice
     // concerns memory that is free, in whole pages inside of it, and changes no contents.
     unsafe {
-        // It is never shrunk, and a large table is no piece of its own.
-        for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_MMAP_MAX, 0)] {
+        // It is never shrunk, grows in large steps, and a large table is no piece of its own.
+        for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_TOP_PAD, PAGE as i32), (libc::M_MMAP_MAX, 0)] {
             libc::mallopt(parameter, value);
         }
         for room in ROOMS {

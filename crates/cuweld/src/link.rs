@@ -5,8 +5,8 @@ use crate::options::Options;
 use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
 use crate::phases::{
-    attributes, callgraph, components, finalize, info, layout, listing, live, load, machine_debug, merge, number, propagate,
-    references, registers, relocate, resolve, undefined, versions, why_live,
+    attributes, callgraph, components, finalize, image_size, info, layout, listing, live, load, machine_debug, merge, number,
+    propagate, references, registers, relocate, resolve, undefined, versions, why_live,
 };
 use crate::trace::Trace;
 
@@ -110,6 +110,7 @@ pub fn link_with<Image>(
         })
     });
     trace.phase("write", || {
+        image_size::check(finished.size(), inputs, options, report)?;
         let map = options.listings.map.map(|contents| finished.map(contents));
         let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live));
         Ok(Linked { image: save(finished, report)?, left_out: inputs.left_out().to_vec(), graphviz, map })

@@ -44,6 +44,8 @@ pub struct Options {
     pub verbose: bool,
     /// Print the call graph.
     pub dump_call_graph: Option<NameStyle>,
+    /// The most bytes that the result may have (`--max-unpacked`); if nothing is said, some times what the inputs have.
+    pub largest_image: Option<u64>,
     /// Listings that are made on request.
     pub listings: Listings,
     /// Make the same mistakes as the reference linker where those change the program, for comparing files; never the default.
@@ -186,6 +188,7 @@ impl Options {
             extra_warnings: false,
             verbose: false,
             dump_call_graph: None,
+            largest_image: None,
             listings: Listings::default(),
             imitate_defects: false,
             note: ToolNoteText::cuweld(&format!("-arch {} ", target.name)),

@@ -285,9 +285,9 @@ impl<'data> Inputs<'data> {
         FileId::from_index(behind.saturating_sub(1))
     }
 
-    /// The symbol that a record of `file` means by this raw index.
-    pub fn symbol_of(&self, file: FileId, raw: u32) -> InputSymbolId {
-        InputSymbolId::from_index(self.files[file].symbols.first().index() + raw as usize)
+    /// The symbol that a record of `file` means by this raw index. Only the machine's records may name one that is not there.
+    pub fn symbol_of(&self, file: FileId, raw: u32) -> Option<InputSymbolId> {
+        self.files[file].symbols.get(raw)
     }
 }
 

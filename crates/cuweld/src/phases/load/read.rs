@@ -186,10 +186,14 @@ impl<'data> Reader<'_, 'data> {
                 _ => section,
             };
             let align = aligned.header.align.max(1);
-            if !align.is_power_of_two() || align > MAX_ALIGN {
-                return Err(Damage::of(section, format!("alignment {align:#x} is not a power of two up to {MAX_ALIGN:#x}")));
+            // Compilers align the file as well, so that a larger one has its place in it.
+            let largest = MAX_ALIGN.max(self.file.bytes().len() as u64);
+            if !align.is_power_of_two() || align > largest {
+                return Err(Damage::of(section, format!("alignment {align:#x} is not a power of two up to {largest:#x}")));
             }
-            if section.header.size > MAX_SIZE {
+            // Shared memory that is reserved takes room in the file where there are two views.
+            let most = if role == Role::ReservedShared { MAX_SHARED } else { MAX_SIZE };
+            if section.header.size > most {
                 return Err(Damage::of(section, format!("size {:#x} is more than any GPU has", section.header.size)));
             }
             let later_entry_without_addend = match role {
@@ -205,7 +209,8 @@ impl<'data> Reader<'_, 'data> {
                 kind,
                 flags,
                 align,
-                size: section.header.size,
+                // The first header may hold a number that has found no room in the file header.
+                size: if kind == SectionType::NULL { 0 } else { section.header.size },
                 data: section.data,
                 target,
                 first_attached: None,
@@ -412,10 +417,13 @@ impl<'data> Reader<'_, 'data> {
     }
 }
 
-/// More than any section is aligned to, and little enough that sums of sizes can not overflow.
+/// More than most sections are aligned to, and little enough that padding takes no memory to speak of.
 const MAX_ALIGN: u64 = 1 << 20;
 /// Far above the memory of any GPU; sums of as many sizes as there are sections stay below 64 bits.
 const MAX_SIZE: u64 = 1 << 40;
+
+/// Above the shared memory of any GPU.
+const MAX_SHARED: u64 = 1 << 20;
 
 /// Name, type and flags of a section, as if there were but one view.
 fn plain_header<'data>(section: &Section<'data>) -> (&'data str, SectionType, u64) {
