@@ -58,6 +58,7 @@ pub(super) fn open<'data>(input: &Input<'data>, options: &Options) -> Result<Opt
 pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
     let damaged = |damage: Damage| damaged(input, damage);
     let Some(file) = open(input, options)? else { return Ok(None) };
+    check_features(&file, options)?;
     let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| {
         damaged(match file.section(index) {
             Some(section) => Damage::of(section, "there is no machine code or data for it".into()),
@@ -107,6 +108,11 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
     if toolkit.is_some_and(|found| found < target.oldest_toolkit) {
         return Err(Box::new(Message::OlderThanSupported { file: name.into() }.into()));
     }
+    Ok(())
+}
+
+/// Whether the link can do what is special about an object.
+fn check_features(file: &File<'_>, options: &Options) -> Result<(), Box<Diagnostic>> {
     if file.sections().iter().any(|section| UNIFIED.contains(&section.kind())) {
         let message = if options.executable() { Message::NoUnifiedIndex {} } else { Message::UnifiedTables {} };
         return Err(Box::new(Diagnostic::new(message)));
