@@ -1,6 +1,6 @@
 //! The pipeline: every phase in order, each with its reason.
 
-use crate::diagnostics::{Failure, Message, Report};
+use crate::diagnostics::{Failure, Message, Outline, Report};
 use crate::options::Options;
 use crate::phases::load::Input;
 use crate::phases::{
@@ -14,10 +14,6 @@ use crate::trace::Trace;
 pub struct Linked {
     /// The file.
     pub image: Vec<u8>,
-    /// Which inputs were only there in case they are needed, and were not; in ascending order.
-    pub left_out: Vec<usize>,
-    /// Who calls whom in Graphviz's language, if it was asked for.
-    pub graphviz: Option<String>,
     /// The map, if it was asked for.
     pub map: Option<String>,
 }
@@ -63,6 +59,8 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         if options.verbose {
             listing::Resources { resolution, live, plan, layout, attributes, properties, options }.list(report);
         }
+        let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live));
+        report.keep(Outline { left_out: inputs.left_out().to_vec(), graphviz });
         report.checkpoint()
     })?;
     // With addresses known: what is settled now, and what the driver has to settle.
@@ -100,8 +98,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         match linked.write(&mut image) {
             Ok(()) => {
                 let map = options.listings.map.map(|contents| linked.map(contents));
-                let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live));
-                Ok(Linked { image, left_out: inputs.left_out().to_vec(), graphviz, map })
+                Ok(Linked { image, map })
             }
             Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
         }
