@@ -8,10 +8,12 @@ mod finalizer;
 mod heap;
 mod host_script;
 mod inputs;
+mod libraries;
 mod link;
 mod messages;
 mod options;
 mod output;
+mod save;
 mod shim;
 mod side_files;
 
