@@ -1,14 +1,15 @@
 //! The files of a link: found, read, and the members of thin archives with them.
 
 use crate::bytes::{Bytes, Identity};
-use crate::heap;
 use crate::libraries;
 use crate::options::{InputItem, InputSource, LinkArguments, Members};
+use crate::resources;
 use cuweld::Demand;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld::inputs::RawInput;
 use fatbin::archive::{self, Contents, MAX_DEPTH};
 use fatbin::{Archive, Kind, identify};
+use rayon::prelude::*;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
@@ -124,22 +125,23 @@ impl File {
 /// Reads the inputs of a link, in link order. What there is to say about it is not said yet: the reference linker reads one input
 /// after the other, so what it has to say about the contents of earlier ones comes first.
 pub fn read(arguments: &LinkArguments) -> Files {
-    let many_files = arguments.inputs.len() >= heap::MANY_FILES;
-    if many_files {
-        heap::expect_much();
-    }
     let mut files = Files::default();
     files.failure = read_all(arguments, &mut files).err().map(|diagnostic| *diagnostic);
-    if !many_files && files.size() >= heap::WORTH_HUGE_PAGES {
-        heap::expect_much();
-    }
     files
 }
 
 fn read_all(arguments: &LinkArguments, files: &mut Files) -> Result<(), Box<Diagnostic>> {
+    let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
+    let find = |item: &InputItem| find(item, arguments);
+    let found: Vec<_> = match items.len() < resources::MANY_FILES {
+        true => items.iter().map(|item| find(item)).collect(),
+        false => items.par_iter().map(|item| find(item)).collect(),
+    };
     let mut archives = HashSet::new();
-    for (index, item) in arguments.inputs_in_link_order().enumerate() {
-        let Some((path, bytes)) = find(item, arguments, files)? else {
+    for (index, (item, found)) in items.into_iter().zip(found).enumerate() {
+        let Found { file, passed_over } = found.map_err(|error| unreadable(shown(&item.source), &error))?;
+        files.passed_over.extend(passed_over);
+        let Some((path, bytes)) = file else {
             files.not_found.push(shown(&item.source));
             continue;
         };
@@ -174,15 +176,18 @@ fn demand(item: &InputItem, path: &Path, arguments: &LinkArguments) -> Demand {
     }
 }
 
+/// What came of looking for an input.
+struct Found {
+    /// Where it is, and its contents.
+    file: Option<(PathBuf, Bytes)>,
+    /// What there is to say about files that were found before.
+    passed_over: Vec<Diagnostic>,
+}
+
 /// Finds and reads an input. A library that is nowhere is no error: compilers pass the host's libraries on, too.
-fn find(item: &InputItem, arguments: &LinkArguments, files: &mut Files) -> Result<Option<(PathBuf, Bytes)>, Box<Diagnostic>> {
+fn find(item: &InputItem, arguments: &LinkArguments) -> io::Result<Found> {
     let file_name = match &item.source {
-        InputSource::File(path) => {
-            return match Bytes::of(path) {
-                Ok(bytes) => Ok(Some((path.clone(), bytes))),
-                Err(error) => Err(unreadable(path.to_string_lossy().into_owned(), &error)),
-            };
-        }
+        InputSource::File(path) => return Ok(Found { file: Some((path.clone(), Bytes::of(path)?)), passed_over: Vec::new() }),
         InputSource::Library(name) => {
             let mut file_name = OsString::from("lib");
             file_name.push(name);
@@ -192,14 +197,15 @@ fn find(item: &InputItem, arguments: &LinkArguments, files: &mut Files) -> Resul
         InputSource::LibraryFile(name) => name.clone(),
     };
     let cpu = libraries::Processor::named(arguments.cpu.as_deref());
+    let mut passed_over = Vec::new();
     for path in arguments.library_paths.iter().map(|folder| folder.join(&file_name)) {
         let Ok(bytes) = Bytes::of(&path) else { continue };
         if libraries::is_compatible(bytes.as_ref(), cpu) {
-            return Ok(Some((path, bytes)));
+            return Ok(Found { file: Some((path, bytes)), passed_over });
         }
-        files.passed_over.push(libraries::incompatible(&path, &shown(&item.source), cpu));
+        passed_over.push(libraries::incompatible(&path, &shown(&item.source), cpu));
     }
-    Ok(None)
+    Ok(Found { file: None, passed_over })
 }
 
 fn shown(source: &InputSource) -> String {

@@ -6,7 +6,8 @@ use crate::finalizer;
 use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
-use crate::output;
+use crate::output::{self, Pending};
+use crate::resources;
 use crate::save;
 use crate::side_files;
 use cubin::target::{Target, Views};
@@ -15,7 +16,9 @@ use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, explain_missing_names, nothing_to_link, unpack};
 use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText};
 use cuweld::trace::Trace;
-use cuweld::{Demand, Input, Linked};
+use cuweld::{Demand, Finished, Input, Linked};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -72,9 +75,15 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     }
     let Architecture::Real(target) = arguments.architecture else { return for_virtual_architecture(arguments, messages, report) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
+    let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
+    if has_many_files {
+        resources::take(arguments.execution.threads, true);
+    }
     let files = trace.phase("read", || inputs::read(arguments));
+    if !has_many_files {
+        resources::take(arguments.execution.threads, files.size() >= resources::LARGE);
+    }
     files.check_outputs(arguments.outputs(), report)?;
-    start_threads(arguments, &files);
     if let Some(folder) = &arguments.files.save_dir {
         save::save(folder, arguments, &files, report)?;
     }
@@ -117,12 +126,13 @@ fn link_files(
             let mut ids: Vec<&str> = unpacked.registered(is_runtime).collect();
             // The reference linker adds a module that was optimized in front of those before it.
             ids.reverse();
-            (Ok(Linked { image, map: None }), ids)
+            (save_image(arguments, |file| file.write_all(&image), report).map(|image| Linked { image, map: None }), ids)
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let options = Options { host_section, ..options(arguments, messages, target, &unpacked) };
-            let linked = cuweld::link(&inputs, &options, report, trace).inspect_err(|_| {
+            let save = |image: &Finished<'_, '_>, report: &mut Report| save_image(arguments, |file| image.write_to(file), report);
+            let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && report.diagnostics().any(is_missing) {
@@ -139,10 +149,11 @@ fn link_files(
             (linked, unpacked.registered(|unit| left_out.contains(&unit)).collect())
         }
     };
-    match linked {
-        Ok(_) => files.check_unchanged(report)?,
-        Err(Failure::Fatal) => return Err(Failure::Fatal),
-        Err(Failure::Errors) => {}
+    let failure = linked.as_ref().err().copied();
+    match failure {
+        None => files.check_unchanged(report)?,
+        Some(Failure::Fatal) => return Err(Failure::Fatal),
+        Some(Failure::Errors) => {}
     }
     // What tells of the program is written even if there are errors in it.
     if let Some(path) = &arguments.files.register_link_binaries
@@ -150,49 +161,46 @@ fn link_files(
     {
         write(path, registrations(&ids).as_bytes(), report)?;
     }
-    if let Ok(Linked { image, map }) = &linked {
+    if let Ok(Linked { image, map }) = linked {
         if let (Some(path), Some(map)) = (&arguments.files.map, map) {
             write(path, map.as_bytes(), report)?;
         }
-        if let Some(path) = &arguments.output {
-            trace.phase("save", || write(path, image, report))?;
+        if let (Some(path), Some(saved)) = (&arguments.output, image) {
+            saved.commit().map_err(|error| not_written(path, &error, report))?;
         }
     }
     let graphviz = report.outline().and_then(|outline| outline.graphviz.clone());
     if let (Some(path), Some(text)) = (&arguments.files.dot, graphviz) {
         write(path, text.as_bytes(), report)?;
     }
-    linked?;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
     match &arguments.files.time_trace {
         Some(path) => write(path, trace.to_json().as_bytes(), report),
         None => Ok(()),
     }
 }
 
-/// Below this many bytes of input, starting a thread takes longer than it could save.
-const WORTH_THREADS: usize = 256 << 10;
-
-/// This thread works, too: it would only wait for the others otherwise.
-fn start_threads(arguments: &LinkArguments, files: &Files) {
-    let threads = match arguments.execution.threads {
-        Some(threads) if threads > 0 => threads as usize,
-        _ if files.size() < WORTH_THREADS => 1,
-        // As many as the machine has processors.
-        _ => 0,
-    };
-    // It fails if there are threads already, and there are none yet, or if the system gives none: then this one works alone.
-    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
-    if pool(threads).is_err() {
-        _ = pool(1);
-    }
+/// Writes the output, if one is wanted. It takes its place when everything else is done.
+fn save_image(
+    arguments: &LinkArguments,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+    report: &mut Report,
+) -> Result<Option<Pending>, Failure> {
+    let Some(path) = &arguments.output else { return Ok(None) };
+    let saved = Pending::begin(path).and_then(|mut pending| write(&mut pending.file).map(|()| pending));
+    saved.map(Some).map_err(|error| not_written(path, &error, report))
 }
 
 fn write(path: &Path, bytes: &[u8], report: &mut Report) -> Result<(), Failure> {
-    output::write(path, bytes).map_err(|error| {
-        let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
-        report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
-        Failure::Fatal
-    })
+    output::write(path, bytes).map_err(|error| not_written(path, &error, report))
+}
+
+fn not_written(path: &Path, error: &io::Error, report: &mut Report) -> Failure {
+    let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
+    report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
+    Failure::Fatal
 }
 
 /// What the compiler driver compiles the host's side of the program with.

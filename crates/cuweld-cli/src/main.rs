@@ -5,7 +5,6 @@
 mod bytes;
 mod compilers;
 mod finalizer;
-mod heap;
 mod host_script;
 mod inputs;
 mod libraries;
@@ -13,6 +12,7 @@ mod link;
 mod messages;
 mod options;
 mod output;
+mod resources;
 mod save;
 mod shim;
 mod side_files;

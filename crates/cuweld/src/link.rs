@@ -2,6 +2,7 @@
 
 use crate::diagnostics::{Failure, Message, Outline, Report};
 use crate::options::Options;
+use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
 use crate::phases::{
     attributes, callgraph, components, finalize, image_size, info, layout, listing, live, load, machine_debug, merge, number,
@@ -11,15 +12,29 @@ use crate::trace::Trace;
 
 /// The result of a link.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Linked {
-    /// The file.
-    pub image: Vec<u8>,
+pub struct Linked<Image = Vec<u8>> {
+    /// The file, or what was made of it.
+    pub image: Image,
     /// The map, if it was asked for.
     pub map: Option<String>,
 }
 
 /// Links `inputs`.
 pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace: &mut Trace) -> Result<Linked, Failure> {
+    link_with(inputs, options, report, trace, |file, report| match file.to_vec() {
+        Ok(image) => Ok(image),
+        Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
+    })
+}
+
+/// Links `inputs`, and lets `save` do with the file what it will.
+pub fn link_with<Image>(
+    inputs: &[Input<'_>],
+    options: &Options,
+    report: &mut Report,
+    trace: &mut Trace,
+    save: impl FnOnce(&Finished<'_, '_>, &mut Report) -> Result<Image, Failure>,
+) -> Result<Linked<Image>, Failure> {
     // Read and check everything once, so that later phases can trust it.
     let inputs = &trace.phase("load", || load::load(inputs, options, report))?;
     versions::check(inputs, options, report)?;
@@ -74,8 +89,8 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     // What the machine's debug information says of functions that stay, in the order of their symbols.
     let machine_debug =
         &trace.phase("machine debug", || machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering }));
-    // With numbers known: tables, notes and headers, and everything into one buffer.
-    let linked = trace.phase("finalize", || {
+    // With numbers known: tables, notes and headers, and all that the file is written from.
+    let finished = &trace.phase("finalize", || {
         finalize::finalize(finalize::Facts {
             inputs,
             resolution,
@@ -93,14 +108,8 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         })
     });
     trace.phase("write", || {
-        image_size::check(linked.size(), inputs, options, report)?;
-        let mut image = vec![0; linked.size() as usize];
-        match linked.write(&mut image) {
-            Ok(()) => {
-                let map = options.listings.map.map(|contents| linked.map(contents));
-                Ok(Linked { image, map })
-            }
-            Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
-        }
+        image_size::check(finished.size(), inputs, options, report)?;
+        let map = options.listings.map.map(|contents| finished.map(contents));
+        Ok(Linked { image: save(finished, report)?, map })
     })
 }
