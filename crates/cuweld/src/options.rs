@@ -3,6 +3,9 @@
 use cubin::note::ToolNote;
 use cubin::target::Target;
 
+/// Bytes of the reserved part of shared memory in front of the variables of the system.
+const RESERVED_FOR_TOOLS: u64 = 0x40;
+
 /// Everything that shapes a link, besides its inputs.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -194,6 +197,12 @@ impl Options {
     /// The bytes that the driver reserves at the start of every kernel's shared memory.
     pub(crate) fn reserved_shared(&self) -> u64 {
         if self.omit_reserved_shared { 0 } else { self.target.reserved_shared }
+    }
+
+    /// Where the system's own shared variables start in the machine's view: behind what tools keep for themselves. A relocatable
+    /// file does not place them yet.
+    pub(crate) fn reserved_for_tools(&self) -> u64 {
+        if self.executable() { RESERVED_FOR_TOOLS } else { 0 }
     }
 
     /// Whether it is known which kernels are used, so that others are removed.

@@ -327,6 +327,11 @@ impl Facts<'_, '_> {
             let is_dynamic = symbol.definition.is_none();
             return if is_dynamic { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
+        if let Some(offset) = self.plan.reserved(id).filter(|_| self.options.executable() && !kinds::is_mercury(entry.kind)) {
+            // The Mercury view leaves them to whoever makes machine code of it.
+            let address = self.options.reserved_for_tools() + offset;
+            return Decision::ApplyUnrecorded(Patch { add: true, ..patch(address.wrapping_add_signed(entry.addend)) });
+        }
         if is_texture(symbol) && kinds::selects_texture(entry.kind) {
             let textures = self.layout.textures();
             // The Mercury view counts slots from the first; the machine's has the parameters before them.
