@@ -7,13 +7,12 @@
 
 use super::Facts;
 use super::strings::StringTableBuilder;
-use crate::id::{IdVec, PrototypeId, SectionId, SymbolId};
+use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::phases::load::{Place, Role};
 use crate::phases::merge::{Content, Local, Name};
 use crate::phases::number::{Extent, FileSection, is_named};
 use crate::phases::resolve::is_internal;
 use crate::views::{self, View};
-use std::collections::HashMap;
 
 /// Where the names are.
 pub struct Names {
@@ -23,7 +22,7 @@ pub struct Names {
     pub symbols: IdVec<SymbolId, u32>,
     section_symbols: IdVec<SectionId, u32>,
     /// The machine's names of sections that have another one there.
-    machine_section_symbols: HashMap<SectionId, u32>,
+    machine_section_symbols: IdMap<SectionId, u32>,
     sections: IdVec<SectionId, u32>,
     mercury_sections: IdVec<SectionId, u32>,
     /// The size of the table of section names, before it gets those of the Mercury view.
@@ -129,7 +128,7 @@ struct SymbolNames {
     prototypes: IdVec<PrototypeId, u32>,
     symbols: IdVec<SymbolId, u32>,
     sections: IdVec<SectionId, u32>,
-    machine_sections: HashMap<SectionId, u32>,
+    machine_sections: IdMap<SectionId, u32>,
     /// The size of the machine's names that are not the linked ones.
     renamed_size: u64,
     table: Vec<u8>,
@@ -160,7 +159,7 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
     for &id in facts.plan.globals().iter().filter(|&&id| is_named(id)) {
         symbols[id] = table.add(&[plan_symbols[id].name]);
     }
-    let mut machine_sections = HashMap::new();
+    let mut machine_sections = IdMap::default();
     let mut renamed_size = 0;
     for &entry in facts.numbering.entries(View::Machine).iter().filter(|_| facts.numbering.has_two_views()) {
         let Local::Section(id) = entry else { continue };
@@ -176,8 +175,8 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
 
 /// The names of the constants that compilers made for functions, where there are two views: the section's, and which one of the object
 /// it is. They differ from those in the objects, and only files that are not executed have them.
-fn names_of_constants<'data>(facts: &Facts<'_, 'data>) -> HashMap<SymbolId, (&'data str, String)> {
-    let mut names = HashMap::new();
+fn names_of_constants<'data>(facts: &Facts<'_, 'data>) -> IdMap<SymbolId, (&'data str, String)> {
+    let mut names = IdMap::default();
     let are_shown = !facts.options.executable() || facts.options.preserve_relocations;
     if !are_shown || !facts.numbering.has_two_views() {
         return names;

@@ -142,7 +142,7 @@ impl Facts<'_, '_> {
             let symbol = self.resolution.functions()[original].symbol;
             self.resolution.symbols()[symbol].definition.map(|definition| definition.symbol)
         });
-        self.inputs.symbols()[original.unwrap_or(definition)].machine_size
+        self.inputs.machine_symbol(original.unwrap_or(definition)).size
     }
 
     /// Whether variables of an executable keep the type that says that their memory space is known.
@@ -158,8 +158,11 @@ impl Facts<'_, '_> {
             };
         }
         let Some(definition) = symbol.definition else {
-            let row = &self.inputs.symbols()[symbol.first.symbol];
-            let value = if view == View::Machine { row.machine_value } else { row.value };
+            let first = symbol.first.symbol;
+            let value = match view {
+                View::Machine => self.inputs.machine_symbol(first).value,
+                View::Mercury => self.inputs.symbols()[first].value,
+            };
             return Position { section: None, value, common: false };
         };
         let row = &self.inputs.symbols()[definition.symbol];
