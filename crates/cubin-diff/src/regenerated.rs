@@ -17,8 +17,8 @@ pub struct Regenerated {
 
 /// Which section a difference has to be in.
 enum Of {
-    /// Any, or none.
-    Any,
+    /// One whose name starts like this, if there is any.
+    Any(&'static str),
     /// One whose name is this and that of a function whose code differs.
     Function(&'static str),
     /// The one of this name.
@@ -29,8 +29,8 @@ enum Of {
 enum Property {
     Any,
     Named(&'static str),
-    /// A list of offsets in code.
-    Offsets,
+    /// A record that speaks of instructions.
+    Record,
 }
 
 /// A difference that follows from other code.
@@ -50,10 +50,10 @@ const LINES: &str = ".debug_line";
 const MACHINE_LINES: &str = ".nv_debug_line_sass";
 
 /// Everything that follows from other code.
-const FOLLOWS: [Follows; 20] = [
-    follows(Area::Header, Of::Any, Property::Named("offset of section headers")),
-    follows(Area::Header, Of::Any, Property::Named("offset of program headers")),
-    follows(Area::SectionHeader, Of::Any, Property::Named("offset (the first that differs)")),
+const FOLLOWS: [Follows; 22] = [
+    follows(Area::Header, Of::Any(""), Property::Named("offset of section headers")),
+    follows(Area::Header, Of::Any(""), Property::Named("offset of program headers")),
+    follows(Area::SectionHeader, Of::Any(""), Property::Named("offset (the first that differs)")),
     follows(Area::SectionHeader, Of::Function(".text."), Property::Named("size")),
     follows(Area::SectionHeader, Of::Function(".nv.capmerc.text."), Property::Named("size")),
     follows(Area::SectionHeader, Of::Section(FRAMES), Property::Named("size")),
@@ -63,18 +63,20 @@ const FOLLOWS: [Follows; 20] = [
     follows(Area::Relocations, Of::Function(".rela.text."), Property::Any),
     follows(Area::Relocations, Of::Section(".rela.debug_line"), Property::Any),
     follows(Area::Relocations, Of::Section(".rela.nv_debug_line_sass"), Property::Any),
-    follows(Area::Info, Of::Function(".nv.info."), Property::Offsets),
+    follows(Area::SectionHeader, Of::Any(".nv.info."), Property::Named("size")),
+    follows(Area::Info, Of::Any(".nv.info."), Property::Record),
     follows(Area::Contents, Of::Function(".text."), Property::Any),
     follows(Area::Contents, Of::Function(".nv.capmerc.text."), Property::Any),
+    follows(Area::Contents, Of::Any(".nv.constant2."), Property::Any),
     follows(Area::Contents, Of::Section(FRAMES), Property::Any),
     follows(Area::Contents, Of::Section(LINES), Property::Any),
     follows(Area::Contents, Of::Section(MACHINE_LINES), Property::Any),
-    follows(Area::Segments, Of::Any, Property::Any),
-    follows(Area::Bytes, Of::Any, Property::Any),
+    follows(Area::Segments, Of::Any(""), Property::Any),
+    follows(Area::Bytes, Of::Any(""), Property::Any),
 ];
 
-/// Parts of the names of attributes that list offsets in code.
-const OFFSETS: [&str; 2] = ["_OFFSETS", "INDIRECT_BRANCH_TARGETS"];
+/// Parts of the names of attributes that list offsets in code, or say which workarounds it has.
+const RECORDS: [&str; 4] = ["_OFFSETS", "INDIRECT_BRANCH_TARGETS", "ANNOTATIONS", "NVSAL_SW_WAR"];
 
 /// Sorts out the differences of two files: which functions have other code, and what does not follow from that.
 #[must_use]
@@ -91,15 +93,15 @@ impl Follows {
     fn explains(&self, difference: &Difference, functions: &[String]) -> bool {
         let name = last_name(&difference.place);
         let is_there = match self.of {
-            Of::Any => true,
+            Of::Any(prefix) => name.starts_with(prefix),
             Of::Section(section) => name == section,
             Of::Function(prefix) => name.strip_prefix(prefix).is_some_and(|name| functions.iter().any(|known| known == name)),
         };
         let is_meant = match (&self.property, &difference.change) {
             (Property::Any, _) => true,
             (Property::Named(name), Change::Value { what, .. }) => what == name,
-            (Property::Offsets, Change::OnlyLeft(text) | Change::OnlyRight(text)) => {
-                OFFSETS.iter().any(|part| text.contains(part))
+            (Property::Record, Change::OnlyLeft(text) | Change::OnlyRight(text)) => {
+                RECORDS.iter().any(|part| text.contains(part))
             }
             _ => false,
         };
@@ -107,9 +109,9 @@ impl Follows {
     }
 }
 
-/// The last name of a place: that of a section, or of a symbol in a table.
+/// The last name of a place: that of a section, or of a symbol in a table. Of several with one name, the others have a number behind it.
 fn last_name(place: &str) -> &str {
-    let place = place.strip_suffix('\'').unwrap_or(place);
+    let place = place.rsplit_once('\'').map_or(place, |(place, _)| place);
     place.rsplit_once('\'').map_or(place, |(_, name)| name)
 }
 

@@ -11,7 +11,7 @@ mod capsule;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
-use super::merge::{Content, OutputSection, Plan};
+use super::merge::{Content, OutputSection, Piece, Plan};
 use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_shared_variable, is_texture};
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
@@ -22,6 +22,7 @@ use cubin::relocation::RelocationType;
 use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
 use rayon::prelude::*;
+use std::cmp::Reverse;
 
 /// What is left of the relocations, and what has to be written into the sections.
 #[derive(Debug)]
@@ -248,6 +249,7 @@ impl Facts<'_, '_> {
             let file = self.inputs.file_of_section(piece.section);
             let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
             let lists: Vec<_> = self.inputs.attached(source).collect();
+            let kept_before = outcome.kept.len();
             for list in lists.into_iter().rev() {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
                 let explicit_addends = explicit_addends || self.options.force_explicit_addends;
@@ -283,8 +285,20 @@ impl Facts<'_, '_> {
                     outcome.resolved.extend(kept.filter(|_| records));
                 }
             }
+            if piece.origin.is_some() {
+                self.sort_by_tables(&mut outcome.kept[kept_before..], piece, file);
+            }
         }
         Ok(outcome)
+    }
+
+    /// Sorts the relocations of constants that moved to a kernel: they were moved table by table, the newest first.
+    fn sort_by_tables(&self, kept: &mut [Kept], piece: Piece, file: FileId) {
+        let symbols = self.inputs.files()[file].symbols.iter().map(|symbol| &self.inputs.symbols()[symbol]);
+        let tables = symbols.filter(|row| row.place == Place::Section(piece.section) && row.kind != SymbolKind::SECTION);
+        let mut starts: Vec<u64> = tables.map(|row| piece.offset + row.value).collect();
+        starts.sort_unstable();
+        kept.sort_by_key(|entry| Reverse(starts.partition_point(|&start| start <= entry.offset)));
     }
 
     /// Decides about one relocation of a section.
