@@ -1,6 +1,7 @@
 //! A link from the command line: files in, a file out.
 
-use crate::compilers::{ToolkitCompilers, compile_options};
+use crate::bytes;
+use crate::compilers::{compile_options, compilers};
 use crate::finalizer;
 use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
@@ -9,7 +10,7 @@ use crate::output;
 use crate::side_files;
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
-use cuweld::inputs::lower::{Compilers, Lowered, Object, lower, units_left_out};
+use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, unpack};
 use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText};
 use cuweld::trace::Trace;
@@ -26,6 +27,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
     })
     .limit_errors(arguments.messages.error_limit.filter(|&most| most > 0).map(|most| most as usize));
     let renderer = messages.renderer(arguments);
+    bytes::report_with(&renderer);
     for warning in messages.show_found_while_reading(&renderer, &arguments.warnings) {
         report.add(usage_diagnostic(warning));
     }
@@ -71,7 +73,27 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let files = trace.phase("read", || inputs::read(arguments, report))?;
+    files.check_outputs(arguments.outputs(), report)?;
     start_threads(arguments, &files);
+    let inputs = Inputs { files: &files, target, host_section };
+    // What a file that was changed meanwhile made the link say is not what is wrong.
+    link_files(inputs, arguments, messages, report, trace).or_else(|failure| files.check_unchanged(report).and(Err(failure)))
+}
+
+/// What was read.
+struct Inputs<'files> {
+    files: &'files Files,
+    target: &'static Target,
+    host_section: Option<Vec<u8>>,
+}
+
+fn link_files(
+    Inputs { files, target, host_section }: Inputs<'_>,
+    arguments: &LinkArguments,
+    messages: &Messages,
+    report: &mut Report,
+    trace: &mut Trace,
+) -> Result<(), Failure> {
     let raw = files.raw_inputs();
     if arguments.messages.trace {
         raw.iter().for_each(|input| report.list(input.name.as_str()));
@@ -79,15 +101,11 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let unpacked = trace.phase("unpack", || unpack(&raw, &unpack_options(arguments, messages, target), report))?;
     let explains = arguments.messages.verbose && !messages.as_reference(arguments);
     if explains {
-        say_what_was_skipped(&files, &unpacked, report);
+        say_what_was_skipped(files, &unpacked, report);
     }
-    let compilers = ToolkitCompilers::new(&arguments.compile);
     let lowered = trace.phase("lower", || {
-        let compilers = Compilers {
-            assemble: &|assembly| compilers.assemble(assembly),
-            optimize: &|optimization| compilers.optimize(optimization),
-        };
-        lower(&unpacked, &compile_options(arguments, target, explains), &compilers, report)
+        let options = compile_options(arguments, target, explains);
+        compilers(&arguments.compile).lend(|compilers| lower(&unpacked, &options, compilers, report))
     })?;
     let (image, ids, graphviz) = match lowered {
         Lowered::Finished(image) => {
@@ -104,7 +122,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && !explains && report.diagnostics().any(is_missing) {
-                    say_what_was_skipped(&files, &unpacked, report);
+                    say_what_was_skipped(files, &unpacked, report);
                 }
             })?;
             if explains && target.views == Views::Two {
@@ -117,6 +135,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
             (linked.image, unpacked.registered(|unit| left_out.contains(&unit)).collect(), linked.graphviz)
         }
     };
+    files.check_unchanged(report)?;
     if let Some(path) = &arguments.files.register_link_binaries
         && !arguments.compile.emit_ptx
     {
@@ -230,6 +249,7 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         stack_warning_per_call: messages.as_reference(arguments),
         extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,
+        largest_image: arguments.execution.max_unpacked,
         dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
             // The reference linker demangles in either case.
             CallgraphNames::Mangled if !messages.as_reference(arguments) => NameStyle::Mangled,

@@ -2,6 +2,7 @@
 //!
 //! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
+mod bytes;
 mod compilers;
 mod finalizer;
 mod heap;

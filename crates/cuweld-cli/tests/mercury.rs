@@ -50,7 +50,7 @@ fn messages(object: &[u8]) -> String {
 fn without_machine_code_it_is_said_what_helps() {
     assert_eq!(
         messages(&without(".text.")),
-        "cuweld: error[CW3040]: Input file 'a.cubin' holds no machine code for 'sm_120', only Mercury code\n  \
+        "cuweld: error[CW3041]: Input file 'a.cubin' holds no machine code for 'sm_120', only Mercury code\n  \
          hint: compile it for the target, or name the toolkit's linker with --finalizer\n"
     );
 }
@@ -59,6 +59,6 @@ fn without_machine_code_it_is_said_what_helps() {
 fn without_mercury_code_there_is_no_link() {
     assert_eq!(
         messages(&without(".nv.merc.symtab")),
-        "cuweld: error[CW3041]: Input file 'a.cubin' holds machine code for 'sm_120' alone, no Mercury code\n"
+        "cuweld: error[CW3042]: Input file 'a.cubin' holds machine code for 'sm_120' alone, no Mercury code\n"
     );
 }

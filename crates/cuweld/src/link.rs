@@ -4,8 +4,8 @@ use crate::diagnostics::{Failure, Message, Report};
 use crate::options::Options;
 use crate::phases::load::Input;
 use crate::phases::{
-    attributes, callgraph, components, finalize, info, layout, listing, live, load, machine_debug, merge, number, propagate,
-    references, registers, relocate, resolve, undefined, versions, why_live,
+    attributes, callgraph, components, finalize, image_size, info, layout, listing, live, load, machine_debug, merge, number,
+    propagate, references, registers, relocate, resolve, undefined, versions, why_live,
 };
 use crate::trace::Trace;
 
@@ -95,6 +95,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         })
     });
     trace.phase("write", || {
+        image_size::check(linked.size(), inputs, options, report)?;
         let mut image = vec![0; linked.size() as usize];
         match linked.write(&mut image) {
             Ok(()) => {

@@ -2,13 +2,15 @@
 //!
 //! PTX and intermediate code can be turned into machine code only by NVIDIA's own tools. This crate finds them where they are
 //! installed ([`Search`]) and uses what is public of them: the program `ptxas` ([`Assembler`]) and the library `libnvJitLink`
-//! ([`Optimizer`]). Nothing is looked for until it is needed.
+//! ([`Optimizer`]). Nothing is looked for until it is needed. [`ToolkitCompilers`] is what the linker takes.
 
 mod assembler;
+mod compilers;
 mod optimizer;
 mod search;
 
 pub use assembler::{Assembled, Assembler};
+pub use compilers::ToolkitCompilers;
 pub use optimizer::{Module, Optimizer};
 pub use search::{Place, Search};
 

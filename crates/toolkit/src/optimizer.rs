@@ -59,7 +59,7 @@ impl Optimizer {
         let unusable = |error: libloading::Error| Error::Unusable(format!("'{}' could not be loaded: {error}", path.display()));
         // SAFETY: the file is the CUDA toolkit's library, which the user has installed and trusts as much as its programs. Loading
         // it runs its initializers, as starting a program that is linked with it would.
-        let library = unsafe { Library::new(path) }.map_err(unusable)?;
+        let library = unsafe { open(path) }.map_err(unusable)?;
         // SAFETY: the types are those that the library's public header gives the functions of these names.
         let functions = unsafe {
             Functions {
@@ -80,6 +80,11 @@ impl Optimizer {
         Ok(Optimizer { functions, _library: library })
     }
 
+    /// Where the library's function `nvJitLinkCreate` is, by which it can be told from others of the same name.
+    pub(crate) fn address(&self) -> usize {
+        self.functions.create as usize
+    }
+
     /// Makes one PTX text, without a NUL at its end, of all modules.
     ///
     /// # Errors
@@ -94,6 +99,24 @@ impl Optimizer {
         }
         session.complete()
     }
+}
+
+/// Loads a library so that it uses its own functions, and not those of the same name that the process has already. It is never
+/// unloaded: loading it again for every link would take longer than many links.
+#[cfg(target_os = "linux")]
+unsafe fn open(path: &Path) -> Result<Library, libloading::Error> {
+    use libloading::os::unix::{Library as UnixLibrary, RTLD_LOCAL, RTLD_NOW};
+    const RTLD_DEEPBIND: c_int = 0x8;
+    const RTLD_NODELETE: c_int = 0x1000;
+    // SAFETY: the caller vouches for the file.
+    unsafe { UnixLibrary::open(Some(path), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND | RTLD_NODELETE) }.map(Library::from)
+}
+
+/// Loads a library.
+#[cfg(not(target_os = "linux"))]
+unsafe fn open(path: &Path) -> Result<Library, libloading::Error> {
+    // SAFETY: the caller vouches for the file.
+    unsafe { Library::new(path) }
 }
 
 /// One use of the library.

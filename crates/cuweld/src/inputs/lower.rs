@@ -11,7 +11,7 @@ mod optimize;
 
 pub use arguments::{CompileOptions, LinkTimeOptimization, Scope};
 
-use super::{Code, Unpacked};
+use super::{Code, Unit, Unpacked};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::phases::load::{Demand, Input};
 use rayon::prelude::*;
@@ -25,6 +25,19 @@ pub struct Compilers<'caller> {
     pub assemble: &'caller (dyn Fn(&Assembly<'_>) -> Result<Assembled, CompilerError> + Sync),
     /// Makes one PTX text of intermediate code.
     pub optimize: &'caller (dyn Fn(&Optimization<'_>) -> Result<Vec<u8>, CompilerError> + Sync),
+}
+
+impl Compilers<'_> {
+    /// No compilers at all, for links of machine code.
+    pub const NONE: Compilers<'static> = Compilers {
+        assemble: &|_| Err(none("an assembler for PTX")),
+        optimize: &|_| Err(none("a compiler for link-time optimization")),
+    };
+}
+
+/// There is no compiler of a kind, and nobody looked for one.
+fn none(what: &str) -> CompilerError {
+    CompilerError::Missing { what: what.to_owned(), places: Vec::new() }
 }
 
 /// The name that the file with the PTX has to have when it is assembled: messages and notes contain it.
@@ -156,6 +169,47 @@ pub fn lower<'data>(
     Ok(Lowered::Objects(objects))
 }
 
+/// Turns PTX into objects, one unit after another; units that are refused are removed.
+pub(crate) fn assemble(
+    units: &mut Vec<Unit<'_>>,
+    options: &CompileOptions,
+    compilers: &Compilers<'_>,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let assembled: Vec<_> = units.par_iter().map(|unit| assemble_unit(unit, options, compilers)).collect();
+    let mut outcome = Ok(());
+    let mut results = assembled.into_iter();
+    units.retain_mut(|unit| match results.next().flatten() {
+        None => true,
+        Some(result) => match said(&unit.name, result, options, report) {
+            Ok(object) => {
+                unit.code = Code::Cubin(object.into());
+                true
+            }
+            Err(failure) => {
+                outcome = Err(failure);
+                false
+            }
+        },
+    });
+    outcome
+}
+
+/// Assembles a unit of PTX.
+fn assemble_unit(
+    unit: &Unit<'_>,
+    options: &CompileOptions,
+    compilers: &Compilers<'_>,
+) -> Option<Result<Assembled, CompilerError>> {
+    match &unit.code {
+        Code::Ptx { text, options: recorded } => {
+            let arguments = options.assembler_arguments(recorded, true);
+            Some((compilers.assemble)(&Assembly { text, arguments }))
+        }
+        Code::Cubin(_) | Code::LtoIr { .. } => None,
+    }
+}
+
 /// The units that are objects or become one by themselves.
 fn assemble_units<'data>(
     unpacked: &'data Unpacked<'_>,
@@ -163,15 +217,7 @@ fn assemble_units<'data>(
     compilers: &Compilers<'_>,
     report: &mut Report,
 ) -> Result<Vec<Object<'data>>, Failure> {
-    let assembled: Vec<_> = (unpacked.units.par_iter())
-        .map(|unit| match &unit.code {
-            Code::Ptx { text, options: recorded } => {
-                let arguments = options.assembler_arguments(recorded, true);
-                Some((compilers.assemble)(&Assembly { text, arguments }))
-            }
-            Code::Cubin(_) | Code::LtoIr { .. } => None,
-        })
-        .collect();
+    let assembled: Vec<_> = unpacked.units.par_iter().map(|unit| assemble_unit(unit, options, compilers)).collect();
     let mut objects = Vec::with_capacity(unpacked.units.len());
     for (index, (unit, assembled)) in unpacked.units.iter().zip(assembled).enumerate() {
         let bytes: Cow<'data, [u8]> = match (&unit.code, assembled) {

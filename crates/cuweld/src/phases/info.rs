@@ -246,7 +246,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
             return;
         }
         let Some(raw) = record.symbols().next() else { return take(OutputRecord::Copied(record)) };
-        let symbol = self.inputs.symbol_of(file, raw);
+        let Some(symbol) = self.inputs.symbol_of(file, raw) else { return };
         // Of several copies of a function, the records of the one that counts are taken.
         if matches!(self.resolution.fate(symbol), Fate::Lost | Fate::Replaced) {
             return;
@@ -329,7 +329,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
             }
             (Attribute::SPARSE_MMA_MASK, Some(properties)) => take(value(properties.sparsity)),
             (Attribute::EXTERNS, None) => {
-                let symbols = record.words().map(|raw| self.inputs.symbol_of(file, raw));
+                let symbols = record.words().filter_map(|raw| self.inputs.symbol_of(file, raw));
                 let functions: Vec<FunctionId> = symbols
                     .filter_map(|symbol| self.resolution.function(symbol))
                     .filter(|&id| self.live.is_extern(self.inputs, self.resolution, id))
@@ -350,7 +350,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
             _ => match record.symbols().next() {
                 None => take(OutputRecord::Copied(record)),
                 Some(raw) => {
-                    if let Some(referent) = self.referent(self.inputs.symbol_of(file, raw)) {
+                    if let Some(referent) = self.inputs.symbol_of(file, raw).and_then(|symbol| self.referent(symbol)) {
                         take(OutputRecord::OfSymbol { attribute, referent, rest: rest(&record) });
                     }
                 }

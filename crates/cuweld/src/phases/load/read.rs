@@ -39,14 +39,25 @@ impl Damage {
     }
 }
 
-/// Reads an object. `None`: it is linked already and has nothing to add.
-pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
-    let damaged = |Damage(problem): Damage| Box::new(Diagnostic::new(Message::BadObject { file: input.name.into(), problem }));
-    let file = File::parse(input.bytes).map_err(|error| damaged(error.into()))?;
+/// Something is wrong with an object.
+fn damaged(input: &Input<'_>, Damage(problem): Damage) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(Message::BadObject { file: input.name.into(), problem }))
+}
+
+/// Opens an object that may take part in the link. `None`: it is linked already and has nothing to add.
+pub(super) fn open<'data>(input: &Input<'data>, options: &Options) -> Result<Option<File<'data>>, Box<Diagnostic>> {
+    let file = File::parse(input.bytes).map_err(|error| damaged(input, error.into()))?;
     if file.header().kind == cubin::elf::ET_EXEC {
         return Ok(None);
     }
     check_fitness(&file, input.name, options)?;
+    Ok(Some(file))
+}
+
+/// Reads an object. `None`: it is linked already and has nothing to add.
+pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
+    let damaged = |damage: Damage| damaged(input, damage);
+    let Some(file) = open(input, options)? else { return Ok(None) };
     let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| match file.section(index) {
         Some(section) if is_code(section) => {
             let message = Message::NoMachineCode { file: input.name.into(), target: options.target.name.into() };
@@ -182,10 +193,14 @@ impl<'data> Reader<'_, 'data> {
                 _ => section,
             };
             let align = aligned.header.align.max(1);
-            if !align.is_power_of_two() || align > MAX_ALIGN {
-                return Err(Damage::of(section, format!("alignment {align:#x} is not a power of two up to {MAX_ALIGN:#x}")));
+            // Compilers align the file as well, so that a larger one has its place in it.
+            let largest = MAX_ALIGN.max(self.file.bytes().len() as u64);
+            if !align.is_power_of_two() || align > largest {
+                return Err(Damage::of(section, format!("alignment {align:#x} is not a power of two up to {largest:#x}")));
             }
-            if section.header.size > MAX_SIZE {
+            // Shared memory that is reserved takes room in the file where there are two views.
+            let most = if role == Role::ReservedShared { MAX_SHARED } else { MAX_SIZE };
+            if section.header.size > most {
                 return Err(Damage::of(section, format!("size {:#x} is more than any GPU has", section.header.size)));
             }
             let entries = match role {
@@ -201,7 +216,8 @@ impl<'data> Reader<'_, 'data> {
                 kind,
                 flags,
                 align,
-                size: section.header.size,
+                // The first header may hold a number that has found no room in the file header.
+                size: if kind == SectionType::NULL { 0 } else { section.header.size },
                 data: section.data,
                 target,
                 first_attached: None,
@@ -407,10 +423,13 @@ impl<'data> Reader<'_, 'data> {
     }
 }
 
-/// More than any section is aligned to, and little enough that sums of sizes can not overflow.
+/// More than most sections are aligned to, and little enough that padding takes no memory to speak of.
 const MAX_ALIGN: u64 = 1 << 20;
 /// Far above the memory of any GPU; sums of as many sizes as there are sections stay below 64 bits.
 const MAX_SIZE: u64 = 1 << 40;
+
+/// Above the shared memory of any GPU.
+const MAX_SHARED: u64 = 1 << 20;
 
 /// Name, type and flags of a section, as if there were but one view.
 fn plain_header<'data>(section: &Section<'data>) -> (&'data str, SectionType, u64) {
