@@ -128,7 +128,7 @@ messages! {
         "The object has neither code nor PTX that the target can use, and adds nothing to the link. The hint says what it has. Compile it \
          for the target (-arch, -gencode).";
     3013 Fatal NothingToLink {} "elfLink internal error"
-        "An object has no code for the target, and warnings are errors.";
+        "An object has no code for the target, or a library none for the host, and warnings are errors.";
     3014 Fatal CompilerFailed {} "elfLink fatbinary error"
         "PTX could not be compiled for the target. The assembler's own messages stand above.";
     3015 Fatal OptimizerFailed {} "elfLink JIT compile failed"
@@ -158,6 +158,9 @@ messages! {
         "The object is for another GPU of the same family, and uses instructions that have to be generated anew for the target. \
          This linker generates no code. Compile the object for the target, or give the toolkit's linker as --finalizer: the link \
          is then handed to it.";
+    3027 Warning IncompatibleLibrary { file: String, library: String } "Skipping incompatible '{file}' when searching for -l{library}"
+        "A file with the library's name was found, but it is no archive, or one of objects for another kind of host. The search went on \
+         in the folders behind it.";
     3040 Fatal TooLarge { size: u64, limit: u64 } "The result would have {size} bytes, more than the {limit} that are allowed"
         "The inputs ask for far more room in the file than they have bytes themselves, which damaged files do. If it is meant, \
          --max-unpacked allows it.";
@@ -203,8 +206,6 @@ messages! {
         "A kernel can use tensor memory for single blocks or for pairs of them, not both.";
     3300 Warning LimitedByInput { file: String, number: u32 } "Output is limited to run on SM Arch '{number}' only due to limitations in input file {file}"
         "The object holds machine code alone, without the form from which code for other GPUs of the family is made.";
-    3301 Warning PreserveRelocationsIncomplete { target: String } "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{target}' and may not work as expected"
-        "The reference linker prints this for sm_90 and later.";
     3401 Info ModuleResources { text: String } "{text}"
         "What the module as a whole uses.";
     3402 Info KernelHeading { kernel: String } "Function properties for '{kernel}':"

@@ -316,7 +316,7 @@ impl Facts<'_, '_> {
                 View::Machine => (kind.relocation, offset),
             };
             let entry = Relocation { offset, kind, symbol, addend: 0 };
-            if two_views { entry.rela().write(out) } else { entry.rel().write(out) }
+            if two_views || self.options.force_explicit_addends { entry.rela().write(out) } else { entry.rel().write(out) }
         }
     }
 

@@ -137,6 +137,11 @@ mod kinds {
         matches!(kind.0, 59 | 60 | 64 | 65 | 66 | 115 | 0x1_0003 | 0x1_0004)
     }
 
+    /// Whether a relocation fills a whole word with an address in the symbol's own memory.
+    pub fn is_plain_address(kind: RelocationType) -> bool {
+        matches!(kind.0, 1 | 2 | 0x1_0002)
+    }
+
     /// Whether a relocation is one of the Mercury view.
     pub fn is_mercury(kind: RelocationType) -> bool {
         kind.0 >= RelocationType::MERCURY_BASE
@@ -224,7 +229,6 @@ impl Facts<'_, '_> {
             let lists: Vec<InputSectionId> = self.inputs.attached(source).filter(is_list).collect();
             for list in lists.into_iter().rev() {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
-                let explicit_addends = explicit_addends || self.options.force_explicit_addends;
                 let mut capsule = None;
                 let count = self.inputs.sections()[list].entries().len();
                 for (entry, index) in self.inputs.relocations(file, list).rev().zip((0..count).rev()) {
@@ -268,12 +272,13 @@ impl Facts<'_, '_> {
         file: FileId,
         mention: InputSymbolId,
         entry: InputRelocation,
-        explicit_addend: bool,
+        explicit_in_input: bool,
     ) -> Decision {
         if kinds::is_hint(entry.kind) {
             return Decision::Drop;
         }
         let is_debug = section.content == Content::Debug;
+        let explicit_addend = explicit_in_input || self.options.force_explicit_addends;
         let keep = |referent: Referent, addend: i64| Kept {
             offset: entry.offset,
             kind: if self.options.executable() { kinds::without_unified_tables(entry.kind) } else { entry.kind },
@@ -297,7 +302,7 @@ impl Facts<'_, '_> {
         }
         let function = self.resolution.function(mention);
         let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
-        if follows_code(section) && explicit_addend && function.is_some_and(was_dropped) {
+        if follows_code(section) && explicit_in_input && function.is_some_and(was_dropped) {
             return Decision::Drop;
         }
         let Some(id) = self.resolution.meaning(mention) else { return Decision::Drop };
@@ -332,7 +337,8 @@ impl Facts<'_, '_> {
                 None => {}
             }
         }
-        if kinds::selects_constant(entry.kind)
+        // Data that holds the address of a constant means its place in the bank, unless the address is a generic one.
+        if (kinds::selects_constant(entry.kind) || (!is_debug && kinds::is_plain_address(entry.kind)))
             && let Some((value, bank, gone)) = self.constant(symbol)
         {
             let patch = Patch { bank: Some(bank), ..patch(value.wrapping_add_signed(entry.addend)) };
