@@ -75,6 +75,11 @@ pub fn merge<'data>(facts: &Facts<'_, 'data>) -> (Plan<'data>, Vec<SharedVariabl
     (walk.plan, walk.shared)
 }
 
+/// How many sections belong to one function; nearly all sections of the output are made for one of these.
+fn sections_of_functions(inputs: &Inputs<'_>) -> usize {
+    inputs.sections().iter().filter(|section| section.target.is_some() || section.role == Role::Text).count()
+}
+
 pub(super) struct Walk<'facts, 'data> {
     pub(super) facts: &'facts Facts<'facts, 'data>,
     pub(super) plan: Plan<'data>,
@@ -92,7 +97,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let mut walk = Walk {
             facts,
             plan: Plan {
-                sections: IdVec::with_capacity(facts.inputs.sections().len() + facts.resolution.functions().len()),
+                sections: IdVec::with_capacity(sections_of_functions(facts.inputs) + facts.resolution.functions().len() / 4),
                 locals: Vec::new(),
                 globals: Vec::new(),
                 placement: IdVec::filled(None, facts.inputs.sections().len()),
