@@ -164,6 +164,13 @@ messages! {
     3040 Fatal TooLarge { size: u64, limit: u64 } "The result would have {size} bytes, more than the {limit} that are allowed"
         "The inputs ask for far more room in the file than they have bytes themselves, which damaged files do. If it is meant, \
          --max-unpacked allows it.";
+    3041 Fatal NoMachineCode { file: String, target: String } "Input file '{file}' holds no machine code for '{target}', only Mercury code"
+        "Objects for sm_100 and later hold the program twice, as machine code and as Mercury code, from which the driver can make machine \
+         code for other GPUs. This one lacks the machine code, and this linker generates none. Compile the object again, or give the \
+         toolkit's linker as --finalizer: the link is then handed to it.";
+    3042 Fatal NoMercuryCode { file: String, target: String } "Input file '{file}' holds machine code for '{target}' alone, no Mercury code"
+        "Objects for sm_100 and later hold the program twice, as machine code and as Mercury code, from which the driver can make machine \
+         code for other GPUs, and so do linked files. This one lacks the Mercury code. Compile the object again.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"

@@ -75,6 +75,11 @@ pub fn merge<'data>(facts: &Facts<'_, 'data>) -> (Plan<'data>, Vec<SharedVariabl
     (walk.plan, walk.shared)
 }
 
+/// How many sections belong to one function; nearly all sections of the output are made for one of these.
+fn sections_of_functions(inputs: &Inputs<'_>) -> usize {
+    inputs.sections().iter().filter(|section| section.target.is_some() || section.role == Role::Text).count()
+}
+
 pub(super) struct Walk<'facts, 'data> {
     pub(super) facts: &'facts Facts<'facts, 'data>,
     pub(super) plan: Plan<'data>,
@@ -92,7 +97,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let mut walk = Walk {
             facts,
             plan: Plan {
-                sections: IdVec::with_capacity(facts.inputs.sections().len() + facts.resolution.functions().len()),
+                sections: IdVec::with_capacity(sections_of_functions(facts.inputs) + facts.resolution.functions().len() / 4),
                 locals: Vec::new(),
                 globals: Vec::new(),
                 placement: IdVec::filled(None, facts.inputs.sections().len()),
@@ -103,6 +108,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 null_symbol_value: 0,
                 first_of_inputs: SectionId::from_index(0),
                 skips_creation_number: facts.options.executable(),
+                twice_numbered: Vec::new(),
             },
             by_name: HashMap::default(),
             shared: Vec::new(),
@@ -543,6 +549,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         if (if explicit_addends { known.explicit } else { known.implicit }).is_none() {
             let content = Content::Relocations { explicit_addends };
             let id = self.create_for(target, name.relocation(prefix), content, kind, SHF_INFO_LINK, 8);
+            if !explicit_addends && self.facts.options.target.views == Views::Two {
+                self.plan.twice_numbered.push(id);
+            }
             let known = &mut self.plan.sections[target].relocations;
             *(if explicit_addends { &mut known.explicit } else { &mut known.implicit }) = Some(id);
         }
