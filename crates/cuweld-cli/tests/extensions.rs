@@ -31,7 +31,7 @@ fn linked(words: &[&str]) -> Vec<u8> {
 fn a_response_file_stands_for_its_words() {
     let folder = TempDir::new().expect("a folder");
     let place = inputs("recursion");
-    fs::write(folder.path().join("inner"), "'-arch'=sm_90 \\\n-o \"out file\"").expect("a file");
+    fs::write(folder.path().join("inner"), "'-arch'=sm_90 \n-o \"out file\"").expect("a file");
     fs::write(folder.path().join("outer"), format!("@inner {0}/a.cubin {0}/b.cubin\n", place.display())).expect("a file");
     let output = cuweld(folder.path(), &["@outer", &format!("{}/c.cubin", place.display())]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
