@@ -24,7 +24,6 @@ pub fn compile_options(arguments: &LinkArguments, target: &'static Target, repor
         OptimizationScope::Automatic => Scope::Automatic,
     };
     CompileOptions {
-        target,
         debug: arguments.link.debug && !arguments.link.suppress_debug_info,
         max_registers: compile.max_registers,
         // Blanks separate further arguments.
@@ -37,11 +36,12 @@ pub fn compile_options(arguments: &LinkArguments, target: &'static Target, repor
             scope,
             emit_ptx: compile.emit_ptx,
             optimizer: texts(&compile.nvvm_options),
-            library: Vec::new(),
             kernels_used: roots.kernels_used.clone(),
             variables_used: roots.variables_used.clone(),
             use_host_references: roots.host_info != HostInfo::Ignore,
+            ..LinkTimeOptimization::new()
         }),
         report_durations,
+        ..CompileOptions::new(target)
     }
 }

@@ -1,13 +1,14 @@
 //! The files of a link: found, read, and the members of thin archives with them.
 
 use crate::bytes::{Bytes, Identity};
-use crate::heap;
 use crate::options::{InputItem, InputSource, LinkArguments, Members};
+use crate::resources;
 use cuweld::Demand;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld::inputs::RawInput;
 use fatbin::archive::{self, Contents, MAX_DEPTH};
 use fatbin::{Archive, Kind, identify};
+use rayon::prelude::*;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
@@ -83,16 +84,22 @@ impl File {
 
 /// Reads the inputs of a link, in link order.
 pub fn read(arguments: &LinkArguments, report: &mut Report) -> Result<Files, Failure> {
-    let many_files = arguments.inputs.len() >= heap::MANY_FILES;
-    if many_files {
-        heap::expect_much();
-    }
+    let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
+    let find = |item: &InputItem| find(item, arguments);
+    let found: Vec<_> = match items.len() < resources::MANY_FILES {
+        true => items.iter().map(|item| find(item)).collect(),
+        false => items.par_iter().map(|item| find(item)).collect(),
+    };
     let mut files = Files::default();
     let mut archives = HashSet::new();
-    for item in arguments.inputs_in_link_order() {
-        let Some((path, bytes)) = find(item, arguments, report)? else {
-            files.not_found.push(shown(&item.source));
-            continue;
+    for (item, found) in items.into_iter().zip(found) {
+        let (path, bytes) = match found {
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                files.not_found.push(shown(&item.source));
+                continue;
+            }
+            Err(error) => return unreadable(shown(&item.source), &error, report),
         };
         let kind = identify(bytes.as_ref());
         // An archive that was given twice is read once; an object that was given twice is a mistake that the link reports.
@@ -108,9 +115,6 @@ pub fn read(arguments: &LinkArguments, report: &mut Report) -> Result<Files, Fai
             Kind::ThinArchive => add_members(&file, 0, &mut files, report)?,
             _ => files.files.push(file),
         }
-    }
-    if !many_files && files.size() >= heap::WORTH_HUGE_PAGES {
-        heap::expect_much();
     }
     Ok(files)
 }
@@ -128,14 +132,9 @@ fn demand(item: &InputItem, path: &Path, arguments: &LinkArguments) -> Demand {
 }
 
 /// Finds and reads an input. A library that is nowhere is no error: compilers pass the host's libraries on, too.
-fn find(item: &InputItem, arguments: &LinkArguments, report: &mut Report) -> Result<Option<(PathBuf, Bytes)>, Failure> {
+fn find(item: &InputItem, arguments: &LinkArguments) -> io::Result<Option<(PathBuf, Bytes)>> {
     let file_name = match &item.source {
-        InputSource::File(path) => {
-            return match Bytes::of(path) {
-                Ok(bytes) => Ok(Some((path.clone(), bytes))),
-                Err(error) => unreadable(path.to_string_lossy().into_owned(), &error, report),
-            };
-        }
+        InputSource::File(path) => return Ok(Some((path.clone(), Bytes::of(path)?))),
         InputSource::Library(name) => {
             let mut file_name = OsString::from("lib");
             file_name.push(name);

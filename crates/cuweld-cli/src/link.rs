@@ -6,7 +6,8 @@ use crate::finalizer;
 use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
-use crate::output;
+use crate::output::{self, Pending};
+use crate::resources;
 use crate::side_files;
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
@@ -14,7 +15,9 @@ use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, unpack};
 use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText};
 use cuweld::trace::Trace;
-use cuweld::{Demand, Input};
+use cuweld::{Demand, Finished, Input};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -72,9 +75,15 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     // A virtual architecture is accepted, but there is nothing that could be made for it.
     let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
+    let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
+    if has_many_files {
+        resources::take(arguments.execution.threads, true);
+    }
     let files = trace.phase("read", || inputs::read(arguments, report))?;
+    if !has_many_files {
+        resources::take(arguments.execution.threads, files.size() >= resources::LARGE);
+    }
     files.check_outputs(arguments.outputs(), report)?;
-    start_threads(arguments, &files);
     let inputs = Inputs { files: &files, target, host_section };
     // What a file that was changed meanwhile made the link say is not what is wrong.
     link_files(inputs, arguments, messages, report, trace).or_else(|failure| files.check_unchanged(report).and(Err(failure)))
@@ -107,18 +116,19 @@ fn link_files(
         let options = compile_options(arguments, target, explains);
         compilers(&arguments.compile).lend(|compilers| lower(&unpacked, &options, compilers, report))
     })?;
-    let (image, ids, graphviz) = match lowered {
+    let (saved, ids, graphviz) = match lowered {
         Lowered::Finished(image) => {
             let is_runtime = |unit: usize| unpacked.units.get(unit).is_some_and(|unit| unit.demand == Demand::Runtime);
             let mut ids: Vec<&str> = unpacked.registered(is_runtime).collect();
             // The reference linker adds a module that was optimized in front of those before it.
             ids.reverse();
-            (image, ids, None)
+            (save(arguments, |file| file.write_all(&image), report)?, ids, None)
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let options = Options { host_section, ..options(arguments, messages, target, &unpacked) };
-            let linked = cuweld::link(&inputs, &options, report, trace).inspect_err(|_| {
+            let save = |image: &Finished<'_, '_>, report: &mut Report| save(arguments, |file| image.write_to(file), report);
+            let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && !explains && report.diagnostics().any(is_missing) {
@@ -141,8 +151,8 @@ fn link_files(
     {
         write(path, registrations(&ids).as_bytes(), report)?;
     }
-    if let Some(path) = &arguments.output {
-        trace.phase("save", || write(path, &image, report))?;
+    if let (Some(path), Some(saved)) = (&arguments.output, saved) {
+        saved.commit().map_err(|error| not_written(path, &error, report))?;
     }
     if let (Some(path), Some(text)) = (&arguments.files.dot, graphviz) {
         write(path, text.as_bytes(), report)?;
@@ -153,30 +163,25 @@ fn link_files(
     }
 }
 
-/// Below this many bytes of input, starting a thread takes longer than it could save.
-const WORTH_THREADS: usize = 256 << 10;
-
-/// This thread works, too: it would only wait for the others otherwise.
-fn start_threads(arguments: &LinkArguments, files: &Files) {
-    let threads = match arguments.execution.threads {
-        Some(threads) if threads > 0 => threads as usize,
-        _ if files.size() < WORTH_THREADS => 1,
-        // As many as the machine has processors.
-        _ => 0,
-    };
-    // It fails if there are threads already, and there are none yet, or if the system gives none: then this one works alone.
-    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
-    if pool(threads).is_err() {
-        _ = pool(1);
-    }
+/// Writes the output, if one is wanted. It takes its place when everything else is done.
+fn save(
+    arguments: &LinkArguments,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+    report: &mut Report,
+) -> Result<Option<Pending>, Failure> {
+    let Some(path) = &arguments.output else { return Ok(None) };
+    let saved = Pending::begin(path).and_then(|mut pending| write(&mut pending.file).map(|()| pending));
+    saved.map(Some).map_err(|error| not_written(path, &error, report))
 }
 
 fn write(path: &Path, bytes: &[u8], report: &mut Report) -> Result<(), Failure> {
-    output::write(path, bytes).map_err(|error| {
-        let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
-        report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
-        Failure::Fatal
-    })
+    output::write(path, bytes).map_err(|error| not_written(path, &error, report))
+}
+
+fn not_written(path: &Path, error: &io::Error, report: &mut Report) -> Failure {
+    let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
+    report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
+    Failure::Fatal
 }
 
 /// What the compiler driver compiles the host's side of the program with.

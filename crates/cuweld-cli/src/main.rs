@@ -5,13 +5,13 @@
 mod bytes;
 mod compilers;
 mod finalizer;
-mod heap;
 mod host_script;
 mod inputs;
 mod link;
 mod messages;
 mod options;
 mod output;
+mod resources;
 mod shim;
 mod side_files;
 

@@ -11,66 +11,83 @@ use std::path::{Path, PathBuf};
 
 /// Writes a file.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let existing = fs::metadata(path);
-    // Devices and pipes can not be renamed onto.
-    if existing.as_ref().is_ok_and(|found| !found.is_file()) {
-        return File::options().write(true).open(path)?.write_all(bytes);
+    let mut pending = Pending::begin(path)?;
+    pending.file.write_all(bytes)?;
+    pending.commit()
+}
+
+/// A file that is being written. If it is not committed, nothing is left of it.
+pub struct Pending {
+    /// What to write to.
+    pub file: File,
+    whereabouts: Whereabouts,
+}
+
+enum Whereabouts {
+    /// Where it is to be: a device or a pipe, onto which nothing can be renamed.
+    Place,
+    /// Nowhere yet.
+    Nameless { place: PathBuf, replaces: bool },
+    /// Beside its place.
+    Beside { beside: PathBuf, place: PathBuf, replaces: bool },
+}
+
+impl Pending {
+    /// Begins to write a file.
+    pub fn begin(path: &Path) -> io::Result<Self> {
+        let existing = fs::metadata(path);
+        if existing.as_ref().is_ok_and(|found| !found.is_file()) {
+            let file = File::options().write(true).open(path)?;
+            return Ok(Pending { file, whereabouts: Whereabouts::Place });
+        }
+        // A link is followed, so that the file it names is replaced and not the link.
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let permissions = existing.ok().map(|found| found.permissions());
+        let replaces = permissions.is_some();
+        let pending = match names::open_nameless(folder_of(&place), permissions.as_ref()) {
+            Some(file) => Pending { file, whereabouts: Whereabouts::Nameless { place, replaces } },
+            None => {
+                let beside = name_beside(&place);
+                let file = new_file(&beside, permissions.as_ref())?;
+                Pending { file, whereabouts: Whereabouts::Beside { beside, place, replaces } }
+            }
+        };
+        if let Some(permissions) = permissions {
+            pending.file.set_permissions(permissions)?;
+        }
+        Ok(pending)
     }
-    // A link is followed, so that the file it names is replaced and not the link.
-    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let permissions = existing.ok().map(|found| found.permissions());
-    let new = New { place: &place, bytes, permissions };
-    match nameless::open(folder_of(&place), new.permissions.as_ref()) {
-        Some(file) => new.write_nameless(file),
-        None => new.write_beside(),
+
+    /// The file is whole: it takes its place.
+    pub fn commit(mut self) -> io::Result<()> {
+        if let Whereabouts::Nameless { place, replaces } = &self.whereabouts {
+            // Where there is no old file, the name is the only thing that was missing.
+            if !replaces && names::give(&self.file, place).is_ok() {
+                return Ok(());
+            }
+            // A name can not be given over another; a name can be changed to another.
+            let (beside, place, replaces) = (name_beside(place), place.clone(), *replaces);
+            names::give(&self.file, &beside)?;
+            self.whereabouts = Whereabouts::Beside { beside, place, replaces };
+        }
+        if let Whereabouts::Beside { beside, place, replaces } = &self.whereabouts {
+            // Files that change places need not be on the disk first, as one that replaces another must on some systems. What is
+            // beside afterwards is the old one, and goes.
+            if !(*replaces && names::exchange(beside, place).is_ok()) {
+                fs::rename(beside, place)?;
+                self.whereabouts = Whereabouts::Place;
+            }
+        }
+        Ok(())
     }
 }
 
-/// A file that is to take its place.
-struct New<'data> {
-    place: &'data Path,
-    bytes: &'data [u8],
-    /// Those of the old file.
-    permissions: Option<Permissions>,
-}
-
-impl New<'_> {
-    fn fill(&self, file: &mut File) -> io::Result<()> {
-        if let Some(permissions) = &self.permissions {
-            file.set_permissions(permissions.clone())?;
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Whereabouts::Beside { beside, .. } = &self.whereabouts {
+            // If this fails, there is nothing that could be done about it.
+            _ = fs::remove_file(beside);
         }
-        file.write_all(self.bytes)
-    }
-
-    /// Fills a file without a name, and gives it one.
-    fn write_nameless(&self, mut file: File) -> io::Result<()> {
-        self.fill(&mut file)?;
-        // Where there is no old file, the name is the only thing that was missing.
-        if self.permissions.is_none() && nameless::give_name(&file, self.place).is_ok() {
-            return Ok(());
-        }
-        // A name can not be given over another; a name can be changed to another.
-        let beside = name_beside(self.place);
-        match nameless::give_name(&file, &beside) {
-            Ok(()) => self.rename(&beside),
-            Err(_) => self.write_beside(),
-        }
-    }
-
-    fn write_beside(&self) -> io::Result<()> {
-        let beside = name_beside(self.place);
-        let mut file = new_file(&beside, self.permissions.as_ref())?;
-        let result = self.fill(&mut file);
-        if result.is_err() {
-            // The error that led here is the one to report.
-            _ = fs::remove_file(&beside);
-            return result;
-        }
-        self.rename(&beside)
-    }
-
-    fn rename(&self, beside: &Path) -> io::Result<()> {
-        fs::rename(beside, self.place).inspect_err(|_| _ = fs::remove_file(beside))
     }
 }
 
@@ -99,9 +116,10 @@ fn name_beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".cuweld-{number:016x}.tmp"))
 }
 
-/// Files that have no name yet.
+/// Files that have no name yet, and names that change places.
 #[cfg(target_os = "linux")]
-mod nameless {
+#[allow(unsafe_code, reason = "these system calls are not in the standard library")]
+mod names {
     use std::ffi::CString;
     use std::fs::{File, Permissions};
     use std::io;
@@ -114,14 +132,15 @@ mod nameless {
     const MODE: u32 = 0o666;
 
     /// Makes a file in a folder; none, if its file system can not.
-    pub(super) fn open(folder: &Path, permissions: Option<&Permissions>) -> Option<File> {
+    pub(super) fn open_nameless(folder: &Path, permissions: Option<&Permissions>) -> Option<File> {
         let mode = permissions.map_or(MODE, |permissions| permissions.mode() & 0o777);
-        File::options().write(true).mode(mode).custom_flags(libc::O_TMPFILE).open(folder).ok()
+        let file = File::options().write(true).mode(mode).custom_flags(libc::O_TMPFILE).open(folder).ok()?;
+        // A name is given by way of this folder, which not every system has.
+        Path::new("/proc/self/fd").exists().then_some(file)
     }
 
     /// Gives it a name, which must be free.
-    #[allow(unsafe_code, reason = "the one system call for this is not in the standard library")]
-    pub(super) fn give_name(file: &File, path: &Path) -> io::Result<()> {
+    pub(super) fn give(file: &File, path: &Path) -> io::Result<()> {
         let now = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
         let then = CString::new(path.as_os_str().as_bytes())?;
         // SAFETY: both texts end with NUL and outlive the call, which keeps neither.
@@ -129,20 +148,41 @@ mod nameless {
             unsafe { libc::linkat(libc::AT_FDCWD, now.as_ptr(), libc::AT_FDCWD, then.as_ptr(), libc::AT_SYMLINK_FOLLOW) };
         if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
+
+    /// Lets two names change places, at once.
+    pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+        let (one, other) = (CString::new(one.as_os_str().as_bytes())?, CString::new(other.as_os_str().as_bytes())?);
+        // SAFETY: both texts end with NUL and outlive the call, which keeps neither.
+        let status = unsafe {
+            libc::syscall(
+                libc::SYS_renameat2,
+                libc::AT_FDCWD,
+                one.as_ptr(),
+                libc::AT_FDCWD,
+                other.as_ptr(),
+                libc::RENAME_EXCHANGE,
+            )
+        };
+        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
 }
 
 /// Elsewhere every file has a name.
 #[cfg(not(target_os = "linux"))]
-mod nameless {
+mod names {
     use std::fs::{File, Permissions};
     use std::io;
     use std::path::Path;
 
-    pub(super) fn open(_: &Path, _: Option<&Permissions>) -> Option<File> {
+    pub(super) fn open_nameless(_: &Path, _: Option<&Permissions>) -> Option<File> {
         None
     }
 
-    pub(super) fn give_name(_: &File, _: &Path) -> io::Result<()> {
+    pub(super) fn give(_: &File, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

@@ -35,6 +35,7 @@ pub mod trace;
 mod views;
 
 pub use cubin::target;
-pub use link::{Linked, link};
+pub use link::{Linked, link, link_with};
 pub use linker::{Added, Linker};
+pub use phases::finalize::Finished;
 pub use phases::load::{Demand, Input};

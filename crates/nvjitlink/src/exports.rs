@@ -147,7 +147,7 @@ unsafe fn text(pointer: *const c_char) -> Option<String> {
 /// Pointers that are not null are to a handle that can be written, and to `count` texts.
 unsafe extern "C" fn create(handle: *mut Handle, count: u32, options: *const *const c_char) -> c_int {
     boundary(|| {
-        if handle.is_null() || (options.is_null() && count > 0) {
+        if handle.is_null() || options.is_null() {
             return Outcome::NullInput;
         }
         let read = |index: usize| {
@@ -231,7 +231,7 @@ unsafe fn size_of(handle: Handle, asked: Asked, size: *mut usize) -> c_int {
         match session.get(asked) {
             Ok(bytes) => {
                 // SAFETY: the pointer is not null, and the caller vouches for the rest.
-                unsafe { size.write(bytes.len()) };
+                unsafe { size.write(asked.counted(bytes.len())) };
                 Outcome::Success
             }
             Err(outcome) => outcome,

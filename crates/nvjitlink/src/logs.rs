@@ -28,13 +28,16 @@ impl Logs {
     /// Adds what was said while an input was added or the link was made, under the name of the input.
     ///
     /// The result is that of the first message that has one.
-    pub fn add(&mut self, report: &Report, name: &str) -> Option<Outcome> {
+    pub fn add(&mut self, report: &Report, name: Option<&str>) -> Option<Outcome> {
         let mut outcome = None;
+        let is_limited = report.diagnostics().any(|diagnostic| matches!(diagnostic.message, Message::LimitedByInput { .. }));
         let failed = report.has_errors() || report.diagnostics().any(|diagnostic| refusal(&diagnostic.message).is_some());
         for entry in report.entries() {
             match entry {
                 Entry::Listing(line) if failed => self.error(&compilers_line(line)),
                 Entry::Listing(line) => self.info(&compilers_line(line)),
+                // It is why the architecture is wrong, and says more.
+                Entry::Diagnostic(Diagnostic { message: Message::WrongArchitecture { .. }, .. }) if is_limited => {}
                 Entry::Diagnostic(diagnostic) => {
                     let found = self.add_diagnostic(diagnostic, name);
                     outcome = outcome.or(found);
@@ -44,7 +47,7 @@ impl Logs {
         outcome
     }
 
-    fn add_diagnostic(&mut self, diagnostic: &Diagnostic, name: &str) -> Option<Outcome> {
+    fn add_diagnostic(&mut self, diagnostic: &Diagnostic, name: Option<&str>) -> Option<Outcome> {
         let Diagnostic { severity, message, also, hint, .. } = diagnostic;
         let plain = format!("{:8}: {message}", severity.name());
         let Some(Refusal { outcome, text, explain }) = refusal(message) else {
@@ -60,7 +63,8 @@ impl Logs {
             also.iter().chain(hint).for_each(|line| self.error(&format!("          {line}")));
         }
         if !text.is_empty() {
-            self.error(&text.replace("{name}", name));
+            let in_brackets = name.map(|name| format!(" ({name})")).unwrap_or_default();
+            self.error(&text.replace("{in brackets}", &in_brackets).replace("{name}", name.unwrap_or_default()));
         }
         Some(outcome)
     }
@@ -69,7 +73,7 @@ impl Logs {
 /// How an input is refused.
 struct Refusal {
     outcome: Outcome,
-    /// What the log says; `{name}` stands for the name of the input.
+    /// What the log says; `{name}` stands for the name of the input, `{in brackets}` for the name and what is around it.
     text: &'static str,
     /// Whether it also says why. Where the library that this one stands in for has a text, that alone is said.
     explain: bool,
@@ -91,9 +95,9 @@ fn refusal(message: &Message) -> Option<Refusal> {
         Message::NeedsLinkTimeOptimization {} | Message::NotIntermediateCode { .. } => {
             (Outcome::OptimizationNotEnabled, "ERROR 1: LTO-IR input cannot be used without LTO enabled (-lto)", false)
         }
-        Message::CompilerFailed {} => (Outcome::PtxCompile, "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX ({name})", false),
+        Message::CompilerFailed {} => (Outcome::PtxCompile, "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX{in brackets}", false),
         Message::CompilerMissing { .. } | Message::CompilerUnusable { .. } => {
-            (Outcome::PtxCompile, "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX ({name})", true)
+            (Outcome::PtxCompile, "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX{in brackets}", true)
         }
         Message::OptimizerFailed {} => (Outcome::NvvmCompile, "", false),
         _ => return None,
@@ -134,7 +138,7 @@ mod tests {
         report.list("ptxas fatal   : Ptx assembly aborted due to errors");
         assert!(report.fatal::<()>(Message::CompilerFailed {}).is_err());
         let mut logs = Logs::default();
-        assert_eq!(logs.add(&report, "a.ptx"), Some(Outcome::PtxCompile));
+        assert_eq!(logs.add(&report, Some("a.ptx")), Some(Outcome::PtxCompile));
         let expected =
             "ptxas fatal   : Ptx assembly aborted due to errors\nERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX (a.ptx)\n";
         assert_eq!(logs, Logs { errors: expected.into(), infos: String::new() });

@@ -57,53 +57,74 @@ impl Refused {
     }
 }
 
-/// What an option does.
-enum Effect {
-    /// It is there, or anything that starts with it.
-    Starts(fn(&mut Wanted, &str)),
-    /// It is there.
-    Exactly(fn(&mut Wanted, &str)),
-    /// It has a value, which may be empty. The functions get the value and the whole option.
-    Value(fn(&mut Wanted, &str, &str) -> Result<(), Refused>),
-    /// It has a value that is not empty.
-    FullValue(fn(&mut Wanted, &str, &str) -> Result<(), Refused>),
+/// How an option is recognized.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Form {
+    /// It is this word.
+    Word,
+    /// It starts with this word.
+    Start,
+    /// It is this word, `=`, and a value, which may be empty.
+    Value,
+    /// The same, with a value that is not empty.
+    FullValue,
 }
 
-use Effect::{Exactly, FullValue, Starts, Value};
+/// An option as it was given.
+#[derive(Clone, Copy, Debug)]
+struct Given<'text> {
+    option: &'text str,
+    /// What is behind the `=`.
+    value: &'text str,
+}
+
+/// What an option does.
+enum Effect {
+    /// It is taken note of.
+    Set(fn(&mut Wanted, Given<'_>)),
+    /// It is taken note of, if it makes sense.
+    Try(fn(&mut Wanted, Given<'_>) -> Result<(), Refused>),
+}
+
+use Effect::{Set, Try};
+use Form::{FullValue, Start, Value, Word};
+
+/// Options that only the toolkit's own library understands.
+const PASS_ON: Effect = Set(|wanted, given| wanted.library.push(given.option.into()));
 
 /// Every option. The first row that fits counts.
-const OPTIONS: &[(&str, Effect)] = &[
-    ("-arch", FullValue(|wanted, value, option| set_architecture(wanted, value, option))),
-    ("-maxrregcount", FullValue(|wanted, value, _| Ok(limit_registers(wanted, value)))),
-    ("-Ofc", FullValue(|wanted, value, option| compile_fast(wanted, value, option))),
-    ("-kernels-used", FullValue(|wanted, value, option| Ok(use_kernel(wanted, value, option)))),
-    ("-variables-used", FullValue(|wanted, value, option| Ok(use_variable(wanted, value, option)))),
-    ("-Xptxas", FullValue(|wanted, value, _| Ok(wanted.assembler.push(value.into())))),
-    ("-Xnvvm", FullValue(|wanted, _, option| Ok(wanted.library.push(option.into())))),
-    ("-ftz", Value(pass_on)),
-    ("-prec-div", Value(pass_on)),
-    ("-prec-sqrt", Value(pass_on)),
-    ("-fma", Value(pass_on)),
-    ("-split-compile-extended", Value(pass_on)),
-    ("-split-compile", Value(pass_on)),
-    ("-jump-table-density", Value(pass_on)),
-    ("-uidx", Value(|wanted, value, _| find_index(wanted, value))),
-    ("-O0", Exactly(|wanted, _| wanted.set_optimization_level("0"))),
-    ("-O3", Exactly(|wanted, _| wanted.set_optimization_level("3"))),
-    ("-g", Exactly(|wanted, _| wanted.debug = true)),
-    ("-lto", Starts(|wanted, _| wanted.optimize = true)),
-    ("-dlto", Starts(|wanted, _| wanted.optimize = true)),
-    ("-ptx", Starts(|wanted, _| wanted.emit_ptx = true)),
-    ("-lineinfo", Starts(|wanted, _| wanted.keep_lines())),
-    ("-verbose", Starts(|wanted, _| wanted.be_verbose())),
-    ("-time", Starts(|wanted, _| wanted.time = true)),
-    ("-optimize-unused-variables", Starts(|wanted, option| wanted.library.push(option.into()))),
-    ("-no-cache", Starts(|wanted, option| wanted.library.push(option.into()))),
+const OPTIONS: &[(&str, Form, Effect)] = &[
+    ("-arch", FullValue, Try(set_architecture)),
+    ("-maxrregcount", FullValue, Set(limit_registers)),
+    ("-Ofc", FullValue, Try(compile_fast)),
+    ("-kernels-used", FullValue, Set(use_kernel)),
+    ("-variables-used", FullValue, Set(use_variable)),
+    ("-Xptxas", FullValue, Set(|wanted, given| wanted.assembler.push(given.value.into()))),
+    ("-Xnvvm", FullValue, PASS_ON),
+    ("-ftz", Value, PASS_ON),
+    ("-prec-div", Value, PASS_ON),
+    ("-prec-sqrt", Value, PASS_ON),
+    ("-fma", Value, PASS_ON),
+    ("-split-compile", Value, PASS_ON),
+    ("-split-compile-extended", Value, PASS_ON),
+    ("-jump-table-density", Value, PASS_ON),
+    ("-uidx", Value, Try(find_index)),
+    ("-O0", Word, Set(set_optimization_level)),
+    ("-O3", Word, Set(set_optimization_level)),
+    ("-g", Word, Set(|wanted, _| wanted.debug = true)),
+    ("-lto", Start, Set(|wanted, _| wanted.optimize = true)),
+    ("-dlto", Start, Set(|wanted, _| wanted.optimize = true)),
+    ("-ptx", Start, Set(|wanted, _| wanted.emit_ptx = true)),
+    ("-lineinfo", Start, Set(keep_lines)),
+    ("-verbose", Start, Set(be_verbose)),
+    ("-time", Start, Set(|wanted, _| wanted.time = true)),
+    ("-optimize-unused-variables", Start, PASS_ON),
+    ("-no-cache", Start, PASS_ON),
     // Known to later versions than 13.0.
-    ("-nvvm-latest", Exactly(|wanted, option| wanted.library.push(option.into()))),
-    ("-device-stack-protector", Exactly(|wanted, option| wanted.protect_stacks(option))),
+    ("-nvvm-latest", Word, PASS_ON),
+    ("-device-stack-protector", Word, Set(protect_stacks)),
     // Every option that starts with -r makes an object for a later link: -relocatable, -rdc=true and what else was seen.
-    ("-r", Starts(|wanted, _| wanted.relocatable = true)),
+    ("-r", Start, Set(|wanted, _| wanted.relocatable = true)),
 ];
 
 /// Reads the options of a link.
@@ -123,62 +144,63 @@ pub fn read(options: &[String]) -> Result<Wanted, Refused> {
 }
 
 fn read_one(wanted: &mut Wanted, option: &str) -> Result<(), Refused> {
-    let value_of = |name: &str| option.strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
-    for (name, effect) in OPTIONS {
-        match effect {
-            Starts(apply) if option.starts_with(name) => return Ok(apply(wanted, option)),
-            Exactly(apply) if option == *name => return Ok(apply(wanted, option)),
-            Value(apply) => {
-                if let Some(value) = value_of(name) {
-                    return apply(wanted, value, option);
-                }
-            }
-            FullValue(apply) => match value_of(name) {
-                Some("") => return Err(Refused::missing_value(option)),
-                Some(value) => return apply(wanted, value, option),
-                None => {}
-            },
-            _ => {}
-        }
+    let value_of = |name: &str| option.strip_prefix(name)?.strip_prefix('=');
+    let fits = |(name, form, _): &&(&str, Form, Effect)| match form {
+        Word => option == *name,
+        Start => option.starts_with(name),
+        Value | FullValue => value_of(name).is_some(),
+    };
+    let Some((name, form, effect)) = OPTIONS.iter().find(fits) else { return Err(unrecognized(option)) };
+    let value = value_of(name).unwrap_or_default();
+    if *form == FullValue && value.is_empty() {
+        return Err(Refused::missing_value(option));
     }
+    let given = Given { option, value };
+    match effect {
+        Set(apply) => {
+            apply(wanted, given);
+            Ok(())
+        }
+        Try(apply) => apply(wanted, given),
+    }
+}
+
+fn unrecognized(option: &str) -> Refused {
     let level = option.strip_prefix("-O").filter(|level| level.len() == 1 && level.bytes().all(|byte| byte.is_ascii_digit()));
     let text = match level {
         Some(level) => format!("unsupported value of -O: {level}. Only 0 and 3 are supported."),
         None => format!("unrecognized option: {option}"),
     };
-    Err(Refused::new(Outcome::UnrecognizedOption, text))
+    Refused::new(Outcome::UnrecognizedOption, text)
 }
 
-fn set_architecture(wanted: &mut Wanted, value: &str, option: &str) -> Result<(), Refused> {
-    let Some(name) = Architecture::name(value) else { return Err(Refused::missing_value(option)) };
-    match name.find() {
-        Ok(architecture) => {
-            wanted.architecture = Some(architecture);
-            Ok(())
-        }
-        Err(outcome) => {
-            let (code, word) = match outcome {
-                Outcome::UnsupportedArchitecture => ("NVJITLINK_ERROR_UNSUPPORTED_ARCH", "unsupported"),
-                _ => ("NVJITLINK_ERROR_UNRECOGNIZED_ARCH", "unrecognized"),
-            };
-            let shown = if name.is_possible() { format!("compute_{}", name.rest) } else { option.to_owned() };
-            Err(Refused::new(outcome, format!("ERROR {code}: {word} architecture ({shown})")))
-        }
-    }
+fn set_architecture(wanted: &mut Wanted, given: Given<'_>) -> Result<(), Refused> {
+    let Some(name) = Architecture::name(given.value) else { return Err(Refused::missing_value(given.option)) };
+    let refused = |outcome| {
+        let (code, word) = match outcome {
+            Outcome::UnsupportedArchitecture => ("NVJITLINK_ERROR_UNSUPPORTED_ARCH", "unsupported"),
+            _ => ("NVJITLINK_ERROR_UNRECOGNIZED_ARCH", "unrecognized"),
+        };
+        let shown = if name.is_possible() { format!("compute_{}", name.rest) } else { given.option.to_owned() };
+        Refused::new(outcome, format!("ERROR {code}: {word} architecture ({shown})"))
+    };
+    wanted.architecture = Some(name.find().map_err(refused)?);
+    Ok(())
 }
 
-fn limit_registers(wanted: &mut Wanted, value: &str) {
-    match value.parse() {
+fn limit_registers(wanted: &mut Wanted, given: Given<'_>) {
+    match given.value.parse() {
         Ok(limit) => wanted.max_registers = Some(limit),
         // The assembler says what is wrong with it.
-        Err(_) => wanted.assembler.extend(["-maxrregcount".to_owned(), value.to_owned()]),
+        Err(_) => wanted.assembler.extend(["-maxrregcount".to_owned(), given.value.to_owned()]),
     }
 }
 
 /// How much optimization may be given up for a fast compiler.
 const FAST_COMPILE: [&str; 4] = ["0", "min", "mid", "max"];
 
-fn compile_fast(wanted: &mut Wanted, value: &str, option: &str) -> Result<(), Refused> {
+fn compile_fast(wanted: &mut Wanted, given: Given<'_>) -> Result<(), Refused> {
+    let Given { option, value } = given;
     let Some(level) = FAST_COMPILE.iter().find(|level| value.starts_with(**level)) else {
         let text = format!("unsupported value of --Ofast-compile (-Ofc): {value}. Only 0, min, mid, and max are supported.");
         return Err(Refused::new(Outcome::UnrecognizedOption, text));
@@ -188,49 +210,42 @@ fn compile_fast(wanted: &mut Wanted, value: &str, option: &str) -> Result<(), Re
     Ok(())
 }
 
-fn use_kernel(wanted: &mut Wanted, value: &str, option: &str) {
-    wanted.kernels_used.push(value.to_owned());
-    wanted.library.push(option.to_owned());
+fn use_kernel(wanted: &mut Wanted, given: Given<'_>) {
+    wanted.kernels_used.push(given.value.to_owned());
+    wanted.library.push(given.option.to_owned());
 }
 
-fn use_variable(wanted: &mut Wanted, value: &str, option: &str) {
-    wanted.variables_used.push(value.to_owned());
-    wanted.library.push(option.to_owned());
+fn use_variable(wanted: &mut Wanted, given: Given<'_>) {
+    wanted.variables_used.push(given.value.to_owned());
+    wanted.library.push(given.option.to_owned());
 }
 
-fn pass_on(wanted: &mut Wanted, _: &str, option: &str) -> Result<(), Refused> {
-    wanted.library.push(option.to_owned());
+fn find_index(wanted: &mut Wanted, given: Given<'_>) -> Result<(), Refused> {
+    let file = given.value;
+    if !std::path::Path::new(file).is_file() {
+        return Err(Refused::new(Outcome::InvalidInput, format!("ERROR: File '{file}' does not exist")));
+    }
+    wanted.indices.push(file.to_owned());
     Ok(())
 }
 
-fn find_index(wanted: &mut Wanted, value: &str) -> Result<(), Refused> {
-    if !std::path::Path::new(value).is_file() {
-        return Err(Refused::new(Outcome::InvalidInput, format!("ERROR: File '{value}' does not exist")));
-    }
-    wanted.indices.push(value.to_owned());
-    Ok(())
+fn set_optimization_level(wanted: &mut Wanted, given: Given<'_>) {
+    wanted.assembler.push(given.option.to_owned());
+    wanted.library.push(given.option.to_owned());
 }
 
-impl Wanted {
-    fn set_optimization_level(&mut self, level: &str) {
-        self.assembler.extend(["-O".to_owned(), level.to_owned()]);
-        self.library.push(format!("-O{level}"));
-    }
+fn keep_lines(wanted: &mut Wanted, _: Given<'_>) {
+    wanted.assembler.push("-lineinfo".to_owned());
+    wanted.library.push("-lineinfo".to_owned());
+}
 
-    fn keep_lines(&mut self) {
-        self.assembler.push("-lineinfo".to_owned());
-        self.library.push("-lineinfo".to_owned());
-    }
+fn be_verbose(wanted: &mut Wanted, _: Given<'_>) {
+    wanted.verbose = true;
+    wanted.assembler.push("-v".to_owned());
+}
 
-    fn be_verbose(&mut self) {
-        self.verbose = true;
-        self.assembler.push("-v".to_owned());
-    }
-
-    fn protect_stacks(&mut self, option: &str) {
-        self.assembler.extend(["-device-stack-protector".to_owned(), "true".to_owned()]);
-        self.library.push(option.to_owned());
-    }
+fn protect_stacks(wanted: &mut Wanted, _: Given<'_>) {
+    wanted.assembler.extend(["-device-stack-protector".to_owned(), "true".to_owned()]);
 }
 
 #[cfg(test)]

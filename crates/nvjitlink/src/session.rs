@@ -5,15 +5,16 @@ use crate::logs::Logs;
 use crate::options::{self, Wanted};
 use crate::result::Outcome;
 use crate::threads;
-use cuweld::Linker;
-use cuweld::diagnostics::Failure;
-use cuweld::inputs::Code;
+use cuweld::diagnostics::{Diagnostic, Failure, Message};
 use cuweld::inputs::lower::{CompileOptions, CompilerError, Compilers, LinkTimeOptimization, Optimization, Scope};
+use cuweld::inputs::{Code, Skipped, Why};
 use cuweld::options::{KernelRoots, Options, OutputKind, ToolNoteText};
+use cuweld::{Added, Linker};
+use std::borrow::Cow;
 use std::ffi::c_int;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use toolkit::{Search, ToolkitCompilers};
 
 /// A link, from its creation to its end.
@@ -32,12 +33,33 @@ enum State {
     /// Inputs can be added.
     Open(Box<Link>),
     /// It is done, or has failed.
-    Completed { product: Option<Product>, emits_ptx: bool },
+    Completed { product: Option<Product>, asked_for: AskedFor },
+}
+
+/// What a link was to make.
+#[derive(Clone, Copy, Debug, Default)]
+struct AskedFor {
+    ptx: bool,
+    optimization: bool,
+}
+
+impl AskedFor {
+    fn of(wanted: &Wanted) -> Self {
+        AskedFor { ptx: wanted.emit_ptx, optimization: wanted.optimize }
+    }
 }
 
 /// What came out of a link.
 #[derive(Debug)]
-enum Product {
+struct Product {
+    main: Main,
+    /// The linked intermediate code, where the toolkit's library gives it.
+    linked: Option<Vec<u8>>,
+}
+
+/// What a link is for.
+#[derive(Debug)]
+enum Main {
     /// Machine code.
     Cubin(Vec<u8>),
     /// PTX, with the NUL that ends it.
@@ -49,6 +71,8 @@ struct Link {
     linker: Linker<'static>,
     compilers: ToolkitCompilers,
     wanted: Wanted,
+    /// Whether an input could not be compiled, which shows in what is said of later mistakes.
+    was_fatal: bool,
 }
 
 /// What can be asked for when a link is complete, or its logs at any time.
@@ -64,6 +88,16 @@ pub enum Asked {
     ErrorLog,
     /// The other log.
     InfoLog,
+}
+
+impl Asked {
+    /// The size that a program is told. The NUL that ends a log is not counted where it is all there is, but is written.
+    pub fn counted(self, size: usize) -> usize {
+        match self {
+            Asked::ErrorLog | Asked::InfoLog if size == 1 => 0,
+            _ => size,
+        }
+    }
 }
 
 /// The variable that names the tool whose note images get, so that they can be compared with that tool's.
@@ -113,22 +147,23 @@ impl Session {
             self.logs.error(&format!("ERROR 1: bad input: does not match type {}{name}", kind.name));
             return Outcome::IncorrectInputType;
         }
-        let link = match &mut self.state {
-            State::Open(link) => link,
-            State::Refused => return Outcome::Internal,
-            State::Completed { .. } => {
-                self.logs.error(&format!("ERROR 1: empty elfw when adding cubin{}", name.unwrap_or_default()));
-                return Outcome::Internal;
-            }
+        let State::Open(link) = &mut self.state else {
+            self.logs.error(&format!("ERROR 1: empty elfw when adding cubin{}", name.unwrap_or_default()));
+            return Outcome::Internal;
         };
         if kind.passes_over(bytes) {
             return Outcome::Success;
         }
         let added = link.add(shown, bytes);
-        let report = link.linker.take_report();
-        match (self.logs.add(&report, shown), added) {
+        let outcome = self.logs.add(&link.linker.take_report(), name);
+        link.was_fatal |= outcome == Some(Outcome::PtxCompile);
+        match (outcome, added) {
             (Some(outcome), _) => outcome,
-            (None, Ok(())) => Outcome::Success,
+            (None, Ok(added)) if added.units == 0 && added.skipped.iter().any(lacks_code) => {
+                self.logs.error(&format!("ERROR 3: bad input: {}", name.unwrap_or_default()));
+                Outcome::InvalidInput
+            }
+            (None, Ok(_)) => Outcome::Success,
             (None, Err(_)) => Outcome::InvalidInput,
         }
     }
@@ -136,6 +171,10 @@ impl Session {
     /// Adds a file.
     pub fn add_file(&mut self, kind: c_int, name: &str) -> Outcome {
         match std::fs::read(name) {
+            Ok(bytes) if bytes.is_empty() => {
+                self.logs.error(&format!("bad input: {name}"));
+                Outcome::InvalidInput
+            }
             Ok(bytes) => self.add(kind, &bytes, Some(name)),
             Err(_) => {
                 self.logs.error(&format!("no such file: {name}"));
@@ -152,13 +191,8 @@ impl Session {
         if time {
             self.logs.info(&format!("nvJitLink time until Complete: {:.6}", milliseconds(start - self.created)));
         }
-        let (result, outcome) = link.complete(&mut self.logs);
-        let emits_ptx = link.wanted.emit_ptx;
-        let product = result.map(|image| match emits_ptx {
-            true => Product::Ptx([&image[..], &[0]].concat()),
-            false => Product::Cubin(image),
-        });
-        self.state = State::Completed { product, emits_ptx };
+        let (product, outcome) = link.complete(&mut self.logs);
+        self.state = State::Completed { product, asked_for: AskedFor::of(&link.wanted) };
         if time {
             self.logs.info(&format!("nvJitLinkComplete time to finish: {:.6}", milliseconds(start.elapsed())));
         }
@@ -166,64 +200,86 @@ impl Session {
     }
 
     /// Something that was asked for, or why it is not there.
-    pub fn get(&self, asked: Asked) -> Result<std::borrow::Cow<'_, [u8]>, Outcome> {
-        let log = |text: &str| match text {
-            "" => Vec::new(),
-            text => [text.as_bytes(), &[0]].concat(),
+    pub fn get(&self, asked: Asked) -> Result<Cow<'_, [u8]>, Outcome> {
+        let (product, asked_for) = match &self.state {
+            State::Refused => (None, AskedFor::default()),
+            State::Open(link) => (None, AskedFor::of(&link.wanted)),
+            State::Completed { product, asked_for } => (product.as_ref(), *asked_for),
         };
-        let emits_ptx = match &self.state {
-            State::Open(link) => link.wanted.emit_ptx,
-            State::Completed { emits_ptx, .. } => *emits_ptx,
-            State::Refused => false,
-        };
-        let product = match &self.state {
-            State::Completed { product, .. } => product.as_ref(),
-            _ => None,
-        };
-        match (asked, product) {
-            (Asked::ErrorLog, _) => Ok(log(&self.logs.errors).into()),
-            (Asked::InfoLog, _) => Ok(log(&self.logs.infos).into()),
-            (Asked::Cubin, Some(Product::Cubin(bytes))) | (Asked::Ptx, Some(Product::Ptx(bytes))) => Ok(bytes.into()),
-            (Asked::Ptx, _) if !emits_ptx => Err(Outcome::InvalidInput),
-            (Asked::LtoIr, _) => Err(Outcome::InvalidInput),
-            _ => Err(Outcome::Internal),
+        let main = product.map(|product| &product.main);
+        match asked {
+            Asked::ErrorLog => Ok(ended(&self.logs.errors)),
+            Asked::InfoLog => Ok(ended(&self.logs.infos)),
+            Asked::Ptx if !asked_for.ptx => Err(Outcome::InvalidInput),
+            Asked::LtoIr if !asked_for.optimization => Err(Outcome::InvalidInput),
+            Asked::LtoIr => match product.and_then(|product| product.linked.as_deref()) {
+                Some(bytes) => Ok(bytes.into()),
+                None => Err(Outcome::Internal),
+            },
+            Asked::Cubin | Asked::Ptx => match (asked, main) {
+                (Asked::Cubin, Some(Main::Cubin(bytes))) | (Asked::Ptx, Some(Main::Ptx(bytes))) => Ok(bytes.into()),
+                _ => Err(Outcome::Internal),
+            },
         }
     }
 
     /// Ends a link that went wrong in a way that nobody foresaw.
     pub fn give_up(&mut self, problem: &str) {
-        let emits_ptx = false;
-        self.state = State::Completed { product: None, emits_ptx };
+        self.state = State::Completed { product: None, asked_for: AskedFor::default() };
         self.logs.error(&format!("ERROR NVJITLINK_ERROR_INTERNAL: {problem}"));
     }
 }
 
-fn milliseconds(duration: std::time::Duration) -> f64 {
+/// A log with the NUL that ends it.
+fn ended(log: &str) -> Cow<'_, [u8]> {
+    [log.as_bytes(), &[0]].concat().into()
+}
+
+/// Whether an input was passed over because it has no code for the target.
+fn lacks_code(skipped: &Skipped) -> bool {
+    matches!(skipped.why, Why::NoCodeForTarget(_))
+}
+
+fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1000.0
 }
+
+/// What the toolkit's library says and makes beside PTX.
+#[derive(Default)]
+struct Aside {
+    /// What it said of intermediate code that it refused.
+    said: String,
+    /// The linked intermediate code.
+    linked: Option<Vec<u8>>,
+    /// How long it took.
+    optimized_in: Option<Duration>,
+}
+
+/// What logs call the object that link-time optimization makes.
+const OPTIMIZED: &str = "ltoPtx";
 
 impl Link {
     fn new(wanted: Wanted, own_create: usize) -> Option<Self> {
         let folder = std::env::var_os(TOOLKIT_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from);
         let search = Search { folder, nvvm_folder: None, not_this: Some(own_create) };
         let linker = Linker::with_compile_options(link_options(&wanted)?, compile_options(&wanted)?);
-        Some(Link { linker, compilers: ToolkitCompilers::new(search), wanted })
+        Some(Link { linker, compilers: ToolkitCompilers::new(search), wanted, was_fatal: false })
     }
 
     /// Adds an input, and compiles it if it is PTX.
-    fn add(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+    fn add(&mut self, name: &str, bytes: &[u8]) -> Result<Added, Failure> {
         let Link { linker, compilers, .. } = self;
         threads::run(|| {
             let added = linker.add_copy(name, bytes)?;
-            match linker.units().iter().rev().take(added.units).any(|unit| matches!(unit.code, Code::Ptx { .. })) {
-                true => compilers.lend(|compilers| linker.assemble(compilers)),
-                false => Ok(()),
+            if linker.units().iter().rev().take(added.units).any(|unit| matches!(unit.code, Code::Ptx { .. })) {
+                compilers.lend(|compilers| linker.assemble(compilers))?;
             }
+            Ok(added)
         })
     }
 
     /// Links, and says what is to be said.
-    fn complete(&mut self, logs: &mut Logs) -> (Option<Vec<u8>>, Outcome) {
+    fn complete(&mut self, logs: &mut Logs) -> (Option<Product>, Outcome) {
         if self.wanted.optimize {
             let is_lto = |code: &Code<'_>| matches!(code, Code::LtoIr { .. });
             let units = self.linker.units();
@@ -237,28 +293,42 @@ impl Link {
             }
         }
         // What the toolkit's library says of its own accord.
-        let said = Mutex::new(Vec::new());
+        let aside = Mutex::new(Aside::default());
         let linked = self.compilers.lend(|compilers| {
             let optimize = |optimization: &Optimization<'_>| {
-                (compilers.optimize)(optimization).inspect_err(|error| {
-                    if let CompilerError::Refused(lines) = error {
-                        said.lock().unwrap_or_else(PoisonError::into_inner).extend(lines.iter().cloned());
-                    }
-                })
+                let start = Instant::now();
+                let mut result = (compilers.optimize)(optimization);
+                let mut aside = aside.lock().unwrap_or_else(PoisonError::into_inner);
+                aside.optimized_in = Some(start.elapsed());
+                match &mut result {
+                    Ok(optimized) => aside.linked = optimized.linked.take(),
+                    Err(CompilerError::Refused(text)) => aside.said.clone_from(text),
+                    Err(_) => {}
+                }
+                result
             };
             let compilers = Compilers { optimize: &optimize, ..*compilers };
             threads::run(|| self.linker.link_with(&compilers))
         });
-        said.into_inner().unwrap_or_else(PoisonError::into_inner).iter().for_each(|line| logs.error(line));
-        let outcome = logs.add(&self.linker.take_report(), "ltoPtx");
+        let aside = aside.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(duration) = aside.optimized_in.filter(|_| self.wanted.time) {
+            logs.info(&format!("nvJitLinkComplete time to create PTX: {:.6}", milliseconds(duration)));
+        }
+        logs.errors.push_str(&aside.said);
+        let report = self.linker.take_report();
+        let outcome = logs.add(&report, Some(OPTIMIZED));
         match (linked, outcome) {
-            (Ok(linked), None) => (Some(linked.image), Outcome::Success),
+            (Ok(linked), None) => {
+                let image = linked.image;
+                let main = if self.wanted.emit_ptx { Main::Ptx([&image[..], &[0]].concat()) } else { Main::Cubin(image) };
+                (Some(Product { main, linked: aside.linked }), Outcome::Success)
+            }
             (_, Some(outcome)) => (None, outcome),
             (Err(failure), None) => {
                 // Clashing definitions end a link at once, but are mistakes in the program, too.
-                let is_error =
-                    failure == Failure::Errors || logs.errors.lines().next_back().is_some_and(|line| line.starts_with("error"));
-                logs.error(if is_error { "ERROR 9: finish" } else { "ERROR 1: finish" });
+                let is_clash = |diagnostic: &Diagnostic| matches!(diagnostic.message, Message::MergeFailed {});
+                let are_errors = failure == Failure::Errors || report.diagnostics().any(is_clash);
+                logs.error(if are_errors && !self.was_fatal { "ERROR 9: finish" } else { "ERROR 1: finish" });
                 (None, Outcome::Internal)
             }
         }
@@ -289,18 +359,16 @@ fn link_options(wanted: &Wanted) -> Option<Options> {
 /// How code is compiled.
 fn compile_options(wanted: &Wanted) -> Option<CompileOptions> {
     let architecture = wanted.architecture.as_ref()?;
-    let mut library = wanted.library.clone();
-    if architecture.is_virtual {
-        library.push(format!("-arch={}", architecture.name));
-    }
     Some(CompileOptions {
         debug: wanted.debug,
         max_registers: wanted.max_registers,
+        optimized_name: OPTIMIZED,
         assembler: wanted.assembler.clone(),
         optimization: wanted.optimize.then(|| LinkTimeOptimization {
             scope: if wanted.relocatable { Scope::Partial } else { Scope::Automatic },
+            architecture: architecture.is_virtual.then(|| architecture.name.clone()),
             emit_ptx: wanted.emit_ptx,
-            library,
+            library: wanted.library.clone(),
             ..LinkTimeOptimization::new()
         }),
         ..CompileOptions::new(architecture.target)

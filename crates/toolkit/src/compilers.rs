@@ -1,7 +1,7 @@
 //! The toolkit's compilers, as the linker calls them.
 
 use crate::{Assembler, Error, Module, Optimizer, Search};
-use cuweld::inputs::lower::{Assembled, Assembly, CompilerError, Compilers, OBJECT_NAME, Optimization, PTX_NAME};
+use cuweld::inputs::lower::{Assembled, Assembly, CompilerError, Compilers, OBJECT_NAME, Optimization, Optimized, PTX_NAME};
 use std::sync::OnceLock;
 
 /// Compilers that are looked for when they are needed.
@@ -33,13 +33,14 @@ impl ToolkitCompilers {
     }
 
     /// Makes PTX of intermediate code.
-    fn optimize(&self, optimization: &Optimization<'_>) -> Result<Vec<u8>, CompilerError> {
+    fn optimize(&self, optimization: &Optimization<'_>) -> Result<Optimized, CompilerError> {
         let found = self.optimizer.get_or_init(|| self.search.optimizer().map_err(converted));
         let optimizer = found.as_ref().map_err(Clone::clone)?;
         let modules: Vec<Module<'_>> = (optimization.modules.iter())
             .map(|module| Module { name: module.name, data: module.data, bare: module.bare })
             .collect();
-        optimizer.optimize(&modules, &optimization.arguments).map_err(converted)
+        let optimized = optimizer.optimize(&modules, &optimization.arguments).map_err(converted)?;
+        Ok(Optimized { text: optimized.text, linked: optimized.linked })
     }
 }
 
@@ -48,7 +49,7 @@ fn converted(error: Error) -> CompilerError {
         Error::Missing { what, places } => {
             CompilerError::Missing { what: what.into(), places: places.iter().map(ToString::to_string).collect() }
         }
-        Error::Refused(lines) => CompilerError::Refused(lines),
+        Error::Refused(text) => CompilerError::Refused(text),
         Error::Unusable(problem) => CompilerError::Unusable(problem),
     }
 }

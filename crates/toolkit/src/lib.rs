@@ -11,7 +11,7 @@ mod search;
 
 pub use assembler::{Assembled, Assembler};
 pub use compilers::ToolkitCompilers;
-pub use optimizer::{Module, Optimizer};
+pub use optimizer::{Module, Optimized, Optimizer};
 pub use search::{Place, Search};
 
 /// Why a tool made nothing.
@@ -25,9 +25,9 @@ pub enum Error {
         /// Where it was looked for, and why there.
         places: Vec<Place>,
     },
-    /// It refused its input. What it said, line by line.
+    /// It refused its input. What it said.
     #[error("the input was refused")]
-    Refused(Vec<String>),
+    Refused(String),
     /// It could not be used.
     #[error("{0}")]
     Unusable(String),

@@ -144,11 +144,11 @@ impl Places {
     }
 }
 
-/// The program of this name that a shell would run.
+/// The program of this name that a shell would run, but never one that stands in the folder that happens to be the current one.
 fn on_path(program: &str) -> Option<PathBuf> {
     let name = format!("{program}{}", env::consts::EXE_SUFFIX);
     let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(&name)).find(|path| path.is_file())
+    env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(&name)).find(|path| path.is_file())
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub struct Compilers<'caller> {
     /// Assembles PTX.
     pub assemble: &'caller (dyn Fn(&Assembly<'_>) -> Result<Assembled, CompilerError> + Sync),
     /// Makes one PTX text of intermediate code.
-    pub optimize: &'caller (dyn Fn(&Optimization<'_>) -> Result<Vec<u8>, CompilerError> + Sync),
+    pub optimize: &'caller (dyn Fn(&Optimization<'_>) -> Result<Optimized, CompilerError> + Sync),
 }
 
 impl Compilers<'_> {
@@ -86,6 +86,15 @@ pub struct IntermediateModule<'data> {
     pub bare: bool,
 }
 
+/// What an optimizer made.
+#[derive(Clone, Debug)]
+pub struct Optimized {
+    /// PTX.
+    pub text: Vec<u8>,
+    /// The intermediate code of all modules in one, if the optimizer gives it.
+    pub linked: Option<Vec<u8>>,
+}
+
 /// Why a compiler made nothing.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum CompilerError {
@@ -96,8 +105,8 @@ pub enum CompilerError {
         /// Where it was looked for.
         places: Vec<String>,
     },
-    /// It refused its input. What it said, line by line.
-    Refused(Vec<String>),
+    /// It refused its input. What it said.
+    Refused(String),
     /// It could not be used.
     Unusable(String),
 }
@@ -159,7 +168,8 @@ pub fn lower<'data>(
         match optimize::optimize(unpacked, is_partial, options, compilers, report)? {
             optimize::Outcome::Finished(image) => return Ok(Lowered::Finished(image)),
             optimize::Outcome::Object(bytes) => {
-                let object = Object { name: "lto.cubin".into(), bytes: bytes.into(), demand: Demand::Always, unit: None };
+                let object =
+                    Object { name: options.optimized_name.into(), bytes: bytes.into(), demand: Demand::Always, unit: None };
                 // In the place of the last unit that it was made of.
                 let place = objects.iter().position(|other| other.unit > Some(last)).unwrap_or(objects.len());
                 objects.insert(place, object);
@@ -249,8 +259,8 @@ fn said(
             }
             Ok(note::without_file_names(image))
         }
-        Err(CompilerError::Refused(lines)) => {
-            lines.into_iter().for_each(|line| report.list(line));
+        Err(CompilerError::Refused(text)) => {
+            text.lines().for_each(|line| report.list(line));
             report.fatal(Message::CompilerFailed {})
         }
         Err(error) => unavailable(error, report),
@@ -260,8 +270,7 @@ fn said(
 /// Ends the link because a compiler could not be used.
 fn unavailable<T>(error: CompilerError, report: &mut Report) -> Result<T, Failure> {
     match error {
-        CompilerError::Refused(lines) => report.fatal(Message::CompilerUnusable { problem: lines.join("\n") }),
-        CompilerError::Unusable(problem) => report.fatal(Message::CompilerUnusable { problem }),
+        CompilerError::Refused(problem) | CompilerError::Unusable(problem) => report.fatal(Message::CompilerUnusable { problem }),
         CompilerError::Missing { what, places } => {
             let mut diagnostic = Diagnostic::new(Message::CompilerMissing { what });
             for place in places {

@@ -229,16 +229,26 @@ impl<'facts, 'data> Info<'facts, 'data> {
     }
 
     fn reversed<'record>(&self, data: &'record [u8], mut take: impl FnMut(Record<'record>)) {
-        // A function has a dozen records, so they hardly ever need room on the heap.
-        let mut few = [None; 24];
+        // A function has a dozen records, so their places hardly ever need room on the heap.
+        let mut few = [0u32; 24];
         let mut many = Vec::new();
-        for (index, record) in info::records(data).flatten().enumerate() {
-            match few.get_mut(index) {
-                Some(place) => *place = Some(record),
-                None => many.push(record),
+        let mut records = info::records(data);
+        let mut count = 0;
+        loop {
+            let place = records.position() as u32;
+            if records.next().is_none_or(|record| record.is_err()) {
+                break;
             }
+            match few.get_mut(count) {
+                Some(free) => *free = place,
+                None => many.push(place),
+            }
+            count += 1;
         }
-        many.into_iter().rev().chain(few.into_iter().flatten().rev()).for_each(&mut take);
+        let places = many.iter().rev().chain(few[..count.min(few.len())].iter().rev());
+        for record in places.filter_map(|&place| info::records(data.get(place as usize..)?).next()?.ok()) {
+            take(record);
+        }
     }
 
     fn module_record(&self, file: FileId, record: Record<'_>, take: &mut impl FnMut(OutputRecord<'_>)) {

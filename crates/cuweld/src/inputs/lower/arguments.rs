@@ -20,6 +20,8 @@ pub struct CompileOptions {
     pub split_compile: Option<i32>,
     /// How much optimization to give up for speed (`-Ofc`).
     pub fast_compile: Option<&'static str>,
+    /// What messages call the object that link-time optimization makes.
+    pub optimized_name: &'static str,
     /// Link-time optimization, if it was asked for.
     pub optimization: Option<LinkTimeOptimization>,
     /// Say how long each compilation took.
@@ -31,6 +33,8 @@ pub struct CompileOptions {
 pub struct LinkTimeOptimization {
     /// How much of the program it sees.
     pub scope: Scope,
+    /// The virtual architecture that PTX is made for, if not for the target.
+    pub architecture: Option<String>,
     /// PTX is all that is wanted.
     pub emit_ptx: bool,
     /// Further arguments of the optimizer (`-Xnvvm`).
@@ -51,6 +55,7 @@ impl LinkTimeOptimization {
     pub fn new() -> Self {
         LinkTimeOptimization {
             scope: Scope::Automatic,
+            architecture: None,
             emit_ptx: false,
             optimizer: Vec::new(),
             library: Vec::new(),
@@ -107,6 +112,7 @@ impl CompileOptions {
             stack_protector: false,
             split_compile: None,
             fast_compile: None,
+            optimized_name: "lto.cubin",
             optimization: None,
             report_durations: false,
         }
@@ -144,7 +150,8 @@ impl CompileOptions {
         whole: bool,
         references: &HostReferences,
     ) -> Vec<String> {
-        let mut arguments = vec!["-lto".to_owned(), "-ptx".to_owned(), format!("-arch={}", self.target.name)];
+        let architecture = optimization.architecture.as_deref().unwrap_or(self.target.name);
+        let mut arguments = vec!["-lto".to_owned(), "-ptx".to_owned(), format!("-arch={architecture}")];
         arguments.extend(self.debug.then(|| "-g".to_owned()));
         arguments.extend(self.fast_compile.map(|level| format!("-Ofc={level}")));
         arguments.extend(optimization.optimizer.iter().map(|option| format!("-Xnvvm={option}")));

@@ -112,10 +112,18 @@ pub struct InputSection<'data> {
     pub owner: Option<InputSymbolId>,
     /// The machine's side of the section, where the object has two views of the program.
     pub machine: Option<InputSectionId>,
-    /// For relocations: the entries.
-    pub entries: Option<Entries<'data>>,
     /// For relocations: whether an entry after the first has no addend.
     pub later_entry_without_addend: bool,
+}
+
+impl<'data> InputSection<'data> {
+    /// The entries of a section of relocations; none for any other.
+    pub fn entries(&self) -> Entries<'data> {
+        match self.role {
+            Role::Relocations { explicit_addends } => Entries::in_data(self.data, explicit_addends),
+            _ => Entries::in_data(&[], false),
+        }
+    }
 }
 
 /// What an input section is for.
@@ -263,8 +271,7 @@ impl<'data> Inputs<'data> {
         section: InputSectionId,
     ) -> impl DoubleEndedIterator<Item = InputRelocation> + use<'data> {
         let first_symbol = self.files[file].symbols.first().index();
-        let entries = self.sections[section].entries.clone();
-        entries.into_iter().flatten().map(move |entry| InputRelocation {
+        self.sections[section].entries().map(move |entry| InputRelocation {
             offset: entry.offset,
             kind: entry.kind,
             symbol: (entry.symbol != 0).then(|| InputSymbolId::from_index(first_symbol + entry.symbol as usize)),

@@ -58,6 +58,7 @@ pub(super) fn open<'data>(input: &Input<'data>, options: &Options) -> Result<Opt
 pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
     let damaged = |damage: Damage| damaged(input, damage);
     let Some(file) = open(input, options)? else { return Ok(None) };
+    check_features(&file, options)?;
     let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| {
         damaged(match file.section(index) {
             Some(section) => Damage::of(section, "there is no machine code or data for it".into()),
@@ -107,6 +108,11 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
     if toolkit.is_some_and(|found| found < target.oldest_toolkit) {
         return Err(Box::new(Message::OlderThanSupported { file: name.into() }.into()));
     }
+    Ok(())
+}
+
+/// Whether the link can do what is special about an object.
+fn check_features(file: &File<'_>, options: &Options) -> Result<(), Box<Diagnostic>> {
     if file.sections().iter().any(|section| UNIFIED.contains(&section.kind())) {
         let message = if options.executable() { Message::NoUnifiedIndex {} } else { Message::UnifiedTables {} };
         return Err(Box::new(Diagnostic::new(message)));
@@ -196,13 +202,13 @@ impl<'data> Reader<'_, 'data> {
             if section.header.size > most {
                 return Err(Damage::of(section, format!("size {:#x} is more than any GPU has", section.header.size)));
             }
-            let entries = match role {
-                Role::Relocations { .. } => Some(relocation::entries(section)?),
-                _ => None,
+            let later_entry_without_addend = match role {
+                Role::Relocations { explicit_addends } => {
+                    let mut later = relocation::entries(section)?.skip(1);
+                    explicit_addends && later.any(|entry| entry.addend == 0)
+                }
+                _ => false,
             };
-            let has_addends = role == Role::Relocations { explicit_addends: true };
-            let later_entry_without_addend =
-                has_addends && entries.clone().into_iter().flatten().skip(1).any(|entry| entry.addend == 0);
             sections.push(InputSection {
                 name,
                 role,
@@ -217,7 +223,6 @@ impl<'data> Reader<'_, 'data> {
                 next_attached: None,
                 owner: None,
                 machine,
-                entries,
                 later_entry_without_addend,
             });
         }
@@ -233,13 +238,15 @@ impl<'data> Reader<'_, 'data> {
 
     /// The symbols. Sections learn what function they are the code of.
     fn symbols(&self, sections: &mut [InputSection<'data>]) -> Result<Vec<InputSymbol<'data>>, Damage> {
-        let (raw, table) = match self.views {
-            Views::One => (self.file.symbols()?, self.file.symbol_table()),
-            Views::Two => (self.file.mercury_symbols()?, self.file.mercury_symbol_table()),
+        let table = match self.views {
+            Views::One => self.file.symbol_table(),
+            Views::Two => self.file.mercury_symbol_table(),
         };
+        let raw = self.file.each_linked_symbol(self.views)?;
         let table = table.and_then(|index| self.file.section(index));
         let mut symbols = Vec::with_capacity(raw.len());
-        for (index, symbol) in raw.iter().enumerate() {
+        for (index, symbol) in raw.enumerate() {
+            let symbol = symbol?;
             let problem = |text: String| match table {
                 Some(section) => Damage::at(section, index as u64 * SymbolRecord::SIZE as u64, text),
                 None => Damage(text),
@@ -352,7 +359,7 @@ impl<'data> Reader<'_, 'data> {
             // Offsets in a capsule count in the code that it stands for.
             let code = target.owner.filter(|_| target.machine.is_some()).map(|owner| symbols[owner.index()].size);
             let size = code.unwrap_or(target.data.len() as u64);
-            for (number, entry) in section.entries.clone().into_iter().flatten().enumerate() {
+            for (number, entry) in section.entries().enumerate() {
                 let problem = |text: String| Damage::at(raw, number as u64 * raw.header.entry_size, text);
                 if entry.symbol as usize >= symbols_count {
                     return Err(problem(format!("relocation names symbol {} of {symbols_count}", entry.symbol)));
