@@ -226,7 +226,10 @@ impl<'data> Members<'data> {
         if field == LONG_NAMES {
             self.long_names = data;
         }
-        if let Some(member) = behind_the_end(field, data, length(bytes)) {
+        // The second index of a Windows archive is of another form.
+        if offset == length(MAGIC)
+            && let Some(member) = behind_the_end(field, data, length(bytes))
+        {
             return Err(self.failure(b"", offset, Problem::MissingMember { member, size: length(bytes) }));
         }
         if serves {
@@ -305,7 +308,7 @@ fn behind_the_end(field: &[u8], index: &[u8], end: u64) -> Option<u64> {
     let (_, size) = INDICES.iter().find(|(name, _)| *name == field)?;
     let number = |bytes: &[u8]| bytes.iter().fold(0_u64, |value, &byte| value << 8 | u64::from(byte));
     let mut numbers = index.chunks_exact(*size).map(number);
-    let count = usize::try_from(numbers.next()?).ok()?;
+    let count = usize::try_from(numbers.next()?).ok().filter(|&count| count <= numbers.len())?;
     numbers.take(count).find(|member| member.saturating_add(HEADER_SIZE) > end)
 }
 
