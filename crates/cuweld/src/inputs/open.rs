@@ -41,7 +41,9 @@ pub(super) fn open<'data>(inputs: &[RawInput<'data>], unknown: Unknown) -> Resul
             _ => found.push(input.clone()),
         }
     }
-    found.into_par_iter().map(|input| tell(input, unknown)).collect()
+    // In two steps, so that of several errors the first one is told, and not the one that was found first.
+    let told: Vec<_> = found.into_par_iter().map(|input| tell(input, unknown)).collect();
+    told.into_iter().collect()
 }
 
 /// A container that can not be opened.

@@ -37,8 +37,9 @@ pub fn unpack<'data>(
         return report.fatal(message);
     }
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let units: Result<Vec<Unit<'data>>, _> = picks.into_par_iter().map(|pick| pick.unpack(limit)).collect();
-    match units {
+    // In two steps, so that of several errors the first one is told, and not the one that was found first.
+    let units: Vec<Result<Unit<'data>, _>> = picks.into_par_iter().map(|pick| pick.unpack(limit)).collect();
+    match units.into_iter().collect::<Result<Vec<Unit<'data>>, _>>() {
         Ok(units) => found.units = units,
         Err(message) => return report.fatal(*message),
     }
