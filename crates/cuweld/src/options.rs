@@ -3,6 +3,9 @@
 use cubin::note::ToolNote;
 use cubin::target::{Target, Views};
 
+/// Bytes of the reserved part of shared memory in front of the variables of the system.
+const RESERVED_FOR_TOOLS: u64 = 0x40;
+
 /// Everything that shapes a link, besides its inputs.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -218,6 +221,12 @@ impl Options {
         // Told to reserve nothing, the reference linker still does not count what is reserved elsewhere.
         let uncounted = self.imitate_defects && self.omit_reserved_shared && self.target.views == Views::One;
         self.target.static_shared_limit(self.extended_shared) + if uncounted { self.target.reserved_shared } else { 0 }
+    }
+
+    /// Where the system's own shared variables start in the machine's view: behind what tools keep for themselves. A relocatable
+    /// file does not place them yet.
+    pub(crate) fn reserved_for_tools(&self) -> u64 {
+        if self.executable() { RESERVED_FOR_TOOLS } else { 0 }
     }
 
     /// Whether it is known which kernels are used, so that others are removed.

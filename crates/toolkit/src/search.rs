@@ -35,7 +35,7 @@ impl fmt::Display for Place {
 }
 
 /// Environment variables that name a toolkit.
-const VARIABLES: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
+const VARIABLES: [&str; 3] = ["CUWELD_TOOLKIT", "CUDA_HOME", "CUDA_PATH"];
 
 /// Programs that stand in the folder `bin` of a toolkit.
 const PROGRAMS: [&str; 2] = ["nvcc", "ptxas"];
@@ -112,6 +112,11 @@ impl Search {
                 places.add_packages(Path::new(&folder), variable);
             }
         }
+        for packages in loaded_packages() {
+            for package in PYTHON_PACKAGES {
+                places.add(packages.join(package), "beside Python packages that are loaded");
+            }
+        }
         places.add(PathBuf::from("/usr/local/cuda"), "the usual place");
         places.0
     }
@@ -144,11 +149,30 @@ impl Places {
     }
 }
 
-/// The program of this name that a shell would run.
+/// The folders of Python packages that this process has libraries from, where the system says it: a library in a Python program has
+/// no other way to know.
+fn loaded_packages() -> Vec<PathBuf> {
+    const FOLDER: &str = "/site-packages/";
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mut found = Vec::new();
+    // Only what is code: a file that was mapped to be read may be anybody's.
+    let is_code = |line: &&str| line.split(' ').nth(1).is_some_and(|permissions| permissions.contains('x'));
+    for line in maps.lines().filter(is_code) {
+        let Some(path) = line.find('/').and_then(|start| line.get(start..)) else { continue };
+        let Some(packages) = path.find(FOLDER).and_then(|end| path.get(..end + FOLDER.len() - 1)) else { continue };
+        let packages = PathBuf::from(packages);
+        if !found.contains(&packages) {
+            found.push(packages);
+        }
+    }
+    found
+}
+
+/// The program of this name that a shell would run, but never one that stands in the folder that happens to be the current one.
 fn on_path(program: &str) -> Option<PathBuf> {
     let name = format!("{program}{}", env::consts::EXE_SUFFIX);
     let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(&name)).find(|path| path.is_file())
+    env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(&name)).find(|path| path.is_file())
 }
 
 #[cfg(test)]

@@ -164,6 +164,13 @@ messages! {
     3040 Fatal TooLarge { size: u64, limit: u64 } "The result would have {size} bytes, more than the {limit} that are allowed"
         "The inputs ask for far more room in the file than they have bytes themselves, which damaged files do. If it is meant, \
          --max-unpacked allows it.";
+    3041 Fatal NoMachineCode { file: String, target: String } "Input file '{file}' holds no machine code for '{target}', only Mercury code"
+        "Objects for sm_100 and later hold the program twice, as machine code and as Mercury code, from which the driver can make machine \
+         code for other GPUs. This one lacks the machine code, and this linker generates none. Compile the object again, or give the \
+         toolkit's linker as --finalizer: the link is then handed to it.";
+    3042 Fatal NoMercuryCode { file: String, target: String } "Input file '{file}' holds machine code for '{target}' alone, no Mercury code"
+        "Objects for sm_100 and later hold the program twice, as machine code and as Mercury code, from which the driver can make machine \
+         code for other GPUs, and so do linked files. This one lacks the Mercury code. Compile the object again.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"
@@ -185,6 +192,9 @@ messages! {
         "A name is a variable in one object and a function in another.";
     3110 Error ParameterSizeMismatch { name: String } "Duplicate weak parameter bank for '{name}' is not the same size"
         "Two objects have a copy of the same kernel template or inline kernel, with parameters of different sizes.";
+    3111 Error ReservedSharedUsed { name: String } "Function '{name}' uses reserved shared memory when not allowed."
+        "The function, or one that it calls, uses the part of shared memory that is the system's, but '-disable-smem-reservation' leaves none. \
+         Link without that option.";
     3201 Error RegisterLimit { kernel: String, limit: u32, function: String, registers: u32 } "entry function '{kernel}' with max regcount of {limit} calls function '{function}' with regcount of {registers}"
         "A kernel was compiled under a register limit (launch bounds, maxnreg, -maxrregcount) that a function it calls exceeds. \
          Compile that function with -maxrregcount, or relax the kernel's limit.";

@@ -108,6 +108,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 null_symbol_value: 0,
                 first_of_inputs: SectionId::from_index(0),
                 skips_creation_number: facts.options.executable(),
+                twice_numbered: Vec::new(),
             },
             by_name: HashMap::default(),
             shared: Vec::new(),
@@ -548,6 +549,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         if (if explicit_addends { known.explicit } else { known.implicit }).is_none() {
             let content = Content::Relocations { explicit_addends };
             let id = self.create_for(target, name.relocation(prefix), content, kind, SHF_INFO_LINK, 8);
+            if !explicit_addends && self.facts.options.target.views == Views::Two {
+                self.plan.twice_numbered.push(id);
+            }
             let known = &mut self.plan.sections[target].relocations;
             *(if explicit_addends { &mut known.explicit } else { &mut known.implicit }) = Some(id);
         }

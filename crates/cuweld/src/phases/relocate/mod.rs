@@ -12,7 +12,7 @@ mod outcomes;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
-use super::merge::{Content, OutputSection, Plan};
+use super::merge::{Content, OutputSection, Piece, Plan};
 use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_shared_variable, is_texture};
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, InputSectionId, InputSymbolId, SectionId, SymbolId};
@@ -24,6 +24,7 @@ use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
 pub use outcomes::Outcome;
 use outcomes::{Outcomes, Run};
+use std::cmp::Reverse;
 
 /// What is left of the relocations, and what has to be written into the sections.
 #[derive(Debug)]
@@ -227,6 +228,7 @@ impl Facts<'_, '_> {
             // The newest first; there is hardly ever more than one.
             let is_list = |id: &InputSectionId| matches!(self.inputs.sections()[*id].role, Role::Relocations { .. });
             let lists: Vec<InputSectionId> = self.inputs.attached(source).filter(is_list).collect();
+            let kept_before = run.kept.len();
             for list in lists.into_iter().rev() {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
                 let mut capsule = None;
@@ -261,8 +263,20 @@ impl Facts<'_, '_> {
                     run.resolved.extend(kept.filter(|_| records));
                 }
             }
+            if piece.origin.is_some() {
+                self.sort_by_tables(&mut run.kept[kept_before..], piece, file);
+            }
         }
         Ok(())
+    }
+
+    /// Sorts the relocations of constants that moved to a kernel: they were moved table by table, the newest first.
+    fn sort_by_tables(&self, kept: &mut [Kept], piece: Piece, file: FileId) {
+        let symbols = self.inputs.files()[file].symbols.iter().map(|symbol| &self.inputs.symbols()[symbol]);
+        let tables = symbols.filter(|row| row.place == Place::Section(piece.section) && row.kind != SymbolKind::SECTION);
+        let mut starts: Vec<u64> = tables.map(|row| piece.offset + row.value).collect();
+        starts.sort_unstable();
+        kept.sort_by_key(|entry| Reverse(starts.partition_point(|&start| start <= entry.offset)));
     }
 
     /// Decides about one relocation of a section.
@@ -321,6 +335,11 @@ impl Facts<'_, '_> {
             let patch = Patch { add: !is_debug, ..patch(value) };
             let is_dynamic = symbol.definition.is_none();
             return if is_dynamic { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
+        }
+        if let Some(offset) = self.plan.reserved(id).filter(|_| self.options.executable() && !kinds::is_mercury(entry.kind)) {
+            // The Mercury view leaves them to whoever makes machine code of it.
+            let address = self.options.reserved_for_tools() + offset;
+            return Decision::ApplyUnrecorded(Patch { add: true, ..patch(address.wrapping_add_signed(entry.addend)) });
         }
         if is_texture(symbol) && kinds::selects_texture(entry.kind) {
             let textures = self.layout.textures();
