@@ -8,8 +8,8 @@
 //! The layers, lowest first:
 //!
 //! * [`elf`]: the fixed-size ELF records, as bytes and as structs, and their constants.
-//! * [`section`], [`symbol`], [`relocation`], [`info`], [`callgraph`], [`note`], [`compat`], [`target`]: what the numbers
-//!   mean. Each is a table, one row per fact, and a small interpreter of it.
+//! * [`section`], [`symbol`], [`relocation`], [`info`], [`callgraph`], [`note`], [`compat`], [`fast_path`], [`target`]: what the
+//!   numbers mean. Each is a table, one row per fact, and a small interpreter of it.
 //! * [`read`]: a whole file, checked. [`write`](mod@write): the headers of a whole file.
 //! * [`dump`]: everything in a file as text.
 //!
@@ -33,6 +33,7 @@ pub mod compat;
 pub mod dump;
 pub mod elf;
 mod error;
+pub mod fast_path;
 pub mod info;
 pub mod note;
 pub mod read;

@@ -222,6 +222,15 @@ pub struct Piece {
     pub offset: u64,
     /// The section that was made for it, if it has moved from there when all pieces were known.
     pub origin: Option<SectionId>,
+    /// Whether it was replaced, and nothing is left of it but its relocations.
+    pub is_replaced: bool,
+}
+
+impl Piece {
+    /// A piece that is where its section says.
+    pub fn new(section: InputSectionId, offset: u64) -> Self {
+        Piece { section, offset, origin: None, is_replaced: false }
+    }
 }
 
 /// The pieces of a section: nearly always none or one, so that one needs no allocation.
@@ -234,7 +243,7 @@ pub struct Pieces {
 impl Pieces {
     /// A single piece, at the start.
     pub fn one(section: InputSectionId) -> Self {
-        Pieces { first: Some(Piece { section, offset: 0, origin: None }), others: Vec::new() }
+        Pieces { first: Some(Piece::new(section, 0)), others: Vec::new() }
     }
 
     /// Appends a piece.
@@ -242,9 +251,10 @@ impl Pieces {
         if self.first.is_none() { self.first = Some(piece) } else { self.others.push(piece) }
     }
 
-    /// The pieces in the order of their relocations: the newest first, but what moved here later follows, as it came.
+    /// The pieces in the order of their relocations: the newest first, but what moved here later follows, as it came. With those
+    /// that were replaced.
     pub fn newest_first(&self) -> impl Iterator<Item = Piece> + '_ {
-        let mut groups: Vec<Piece> = self.iter().collect();
+        let mut groups: Vec<Piece> = self.with_replaced().collect();
         groups.chunk_by_mut(|a, b| a.origin == b.origin).for_each(<[Piece]>::reverse);
         groups.into_iter()
     }
@@ -256,8 +266,18 @@ impl Pieces {
         }
     }
 
+    /// Marks all pieces as replaced by what comes.
+    pub fn replace(&mut self) {
+        self.first.iter_mut().chain(&mut self.others).for_each(|piece| piece.is_replaced = true);
+    }
+
     /// The pieces, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Piece> + '_ {
+        self.with_replaced().filter(|piece| !piece.is_replaced)
+    }
+
+    /// The pieces, in order, and what was replaced.
+    pub fn with_replaced(&self) -> impl DoubleEndedIterator<Item = Piece> + '_ {
         self.first.iter().chain(&self.others).copied()
     }
 }
