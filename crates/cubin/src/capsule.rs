@@ -37,6 +37,8 @@ pub struct Group {
     pub machine: Range<u64>,
     /// Where in the capsule it is stored verbatim.
     pub verbatim: Option<Range<usize>>,
+    /// Its length, if the capsule tells.
+    pub mercury_length: Option<u64>,
 }
 
 impl<'data> Capsule<'data> {
@@ -68,18 +70,19 @@ impl<'data> Capsule<'data> {
         let mut groups = Vec::with_capacity(count);
         let (mut at, mut instruction) = (HEADER_SIZE + bits_size, 0_u64);
         for index in 0..count {
-            let (machine, verbatim) = match bits[index / 8] >> (index % 8) & 1 {
-                1 => (1, None),
+            let (machine, verbatim, mercury_length) = match bits[index / 8] >> (index % 8) & 1 {
+                1 => (1, None, None),
                 _ => self.token(&mut at)?,
             };
-            groups.push(Group { machine: instruction..instruction + machine, verbatim });
+            groups.push(Group { machine: instruction..instruction + machine, verbatim, mercury_length });
             instruction += machine;
         }
         Ok(groups)
     }
 
-    /// Reads the token at `at` and moves behind it: how many machine instructions, and where it holds a Mercury instruction.
-    fn token(&self, at: &mut usize) -> Result<(u64, Option<Range<usize>>)> {
+    /// Reads the token at `at` and moves behind it: how many machine instructions, where it holds a Mercury instruction, and how long
+    /// that is.
+    fn token(&self, at: &mut usize) -> Result<(u64, Option<Range<usize>>, Option<u64>)> {
         let start = *at;
         let take = |at: &mut usize, length: usize| {
             let bytes = self.data.get(*at..*at + length).ok_or_else(|| cut(*at, length, self.data.len()))?;
@@ -96,10 +99,10 @@ impl<'data> Capsule<'data> {
             size @ 1..=3 => {
                 let record = *at;
                 take(at, 16 * usize::from(size))?;
-                Ok((machine, Some(record..*at)))
+                Ok((machine, Some(record..*at), Some(16 * u64::from(size))))
             }
-            0x41..=0x43 => take(at, 4).map(|_| (machine, None)),
-            0x50 | 0xd0 if *at == start => Ok((counted(take(at, 2)?), None)),
+            size @ 0x41..=0x43 => take(at, 4).map(|_| (machine, None, Some(16 * u64::from(size & 0xf)))),
+            0x50 | 0xd0 if *at == start => Ok((counted(take(at, 2)?), None, Some(0))),
             token => Err(Error::at(*at as u64, Problem::CapsuleToken(token))),
         }
     }

@@ -10,13 +10,16 @@
 //! The reference linker makes the machine's side from them: the function's first description gets everything that is said about the
 //! function, place by place (the last word about a place counts, and places between Mercury instructions are passed over), all
 //! others become empty, and keep the length of the Mercury code. Debuggers have no use for that; it is imitated where files are
-//! compared, except for the places in code that only a decoder of Mercury code could tell. The right thing is the description of
+//! compared. The right thing is the description of
 //! the copy that stays, where it was.
 
-use super::{Draft, DraftPiece, Facts, Functions, Moved, Subject, word64};
+use super::{Draft, DraftPiece, Facts, Functions, Moved, Subject, word32, word64};
 use crate::id::{FunctionId, InputSectionId};
 use crate::phases::merge::OutputSection;
-use std::collections::{HashMap, HashSet};
+use crate::views::View;
+use cubin::capsule::Capsule;
+use cubin::mercury::Places;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Behind the length of a record.
 const LENGTH_END: usize = 12;
@@ -26,6 +29,8 @@ const ADDRESS: usize = 20;
 const PROGRAM: usize = 36;
 /// Records are padded to a multiple of this.
 const ALIGN: usize = 8;
+/// Places in machine code are counted in units of so many bytes.
+const CODE_UNIT: u64 = 4;
 
 /// The description of a function.
 #[derive(Clone, Copy, Debug)]
@@ -86,9 +91,12 @@ impl<'data> Frames<'data> {
 /// A section of frames that one object brought, in both views.
 struct Source<'data> {
     piece: (InputSectionId, InputSectionId),
-    linked: Vec<(Frame<'data>, Option<Subject>)>,
-    machine: Vec<(Frame<'data>, Option<Subject>)>,
+    linked: Vec<Described<'data>>,
+    machine: Vec<Described<'data>>,
 }
+
+/// A description, and the function it is of, if that stays.
+type Described<'data> = (Frame<'data>, Option<Subject>);
 
 impl<'data> Facts<'_, 'data> {
     /// Puts together a section of frames.
@@ -105,7 +113,7 @@ impl<'data> Facts<'_, 'data> {
                 Some(Source { piece: (linked, machine), linked: side(linked), machine: side(machine) })
             })
             .collect();
-        let merged = if self.relocate.options.imitate_defects { merge_copies(&sources) } else { HashMap::new() };
+        let merged = if self.relocate.options.imitate_defects { self.merge_copies(&sources) } else { HashMap::new() };
         let mut described = HashSet::new();
         let mut frames = Frames::default();
         let mut pieces = Vec::new();
@@ -117,10 +125,7 @@ impl<'data> Facts<'_, 'data> {
                 let place = match merged.get(&subject.function) {
                     Some((common, description)) if described.insert(subject.function) => frames.push(common, description),
                     Some(_) => {
-                        let same = |(_, other): &&(Frame<'_>, Option<Subject>)| {
-                            other.is_some_and(|other| other.function == subject.function)
-                        };
-                        let Some((linked, _)) = source.linked.iter().find(same) else { continue };
+                        let Some((linked, _)) = of_function(&source.linked, subject.function) else { continue };
                         frames.push(linked.common, &with_program(linked.description, &[]))
                     }
                     None if subject.is_current => frames.push(frame.common, frame.description),
@@ -135,40 +140,57 @@ impl<'data> Facts<'_, 'data> {
     }
 }
 
-/// For each function that is described more than once: its first description in the output, with its common part.
-fn merge_copies<'data>(sources: &[Source<'data>]) -> HashMap<FunctionId, (&'data [u8], Vec<u8>)> {
-    let subjects = |source: &'_ Source<'data>| source.machine.iter().filter_map(|(_, subject)| *subject).collect::<Vec<_>>();
-    let replaced: HashSet<FunctionId> =
-        sources.iter().flat_map(subjects).filter(|subject| !subject.is_current).map(|subject| subject.function).collect();
-    let mut merged = HashMap::new();
-    for function in replaced {
-        let of = |side: &[(Frame<'data>, Option<Subject>)]| {
-            let mine =
-                side.iter().find_map(|&(frame, subject)| Some((frame, subject?)).filter(|(_, it)| it.function == function));
-            mine.map(|(frame, subject)| (frame, subject.is_current))
-        };
-        let Some((current, _)) = sources.iter().filter_map(|source| of(&source.machine)).find(|&(_, is_current)| is_current)
-        else {
-            continue;
-        };
-        let programs: Vec<_> = (sources.iter().filter_map(|source| of(&source.linked)))
-            .map(|(frame, is_current)| (read_program(program(frame.description)), is_current))
-            .collect();
-        let starts_at_zero = |steps: &[Step<'_>]| steps.first().is_some_and(|step| step.place == 0);
-        let of_current = programs.iter().find(|(_, is_current)| *is_current);
-        let says_more = of_current.is_some_and(|(steps, _)| !starts_at_zero(steps));
-        let of_start = programs.iter().rev().filter_map(|(steps, _)| steps.first().filter(|step| step.place == 0)).next();
-        let own = program(current.description);
-        let length = read_program(own).iter().map(|step| step.end).max().unwrap_or(0);
-        let description = match of_start {
-            Some(first) if says_more => {
-                with_program(current.description, &[first.rule, own.get(..length).unwrap_or(own)].concat())
-            }
-            _ => current.description.to_vec(),
-        };
-        merged.insert(function, (current.common, description));
+/// The descriptions of one function, in order, and whether each is that of the copy that stays.
+fn of_function<'data>(side: &[Described<'data>], function: FunctionId) -> Option<(Frame<'data>, bool)> {
+    let mine = side.iter().find(|(_, subject)| subject.is_some_and(|subject| subject.function == function))?;
+    Some((mine.0, mine.1?.is_current))
+}
+
+impl<'data> Facts<'_, 'data> {
+    /// For each function that is described more than once: its first description in the output, with its common part.
+    fn merge_copies(&self, sources: &[Source<'data>]) -> HashMap<FunctionId, (&'data [u8], Vec<u8>)> {
+        let subjects = sources.iter().flat_map(|source| source.machine.iter().filter_map(|(_, subject)| *subject));
+        let replaced: HashSet<FunctionId> =
+            subjects.filter(|subject| !subject.is_current).map(|subject| subject.function).collect();
+        replaced.into_iter().filter_map(|function| Some((function, self.merge(sources, function)?))).collect()
     }
-    merged
+
+    fn merge(&self, sources: &[Source<'data>], function: FunctionId) -> Option<(&'data [u8], Vec<u8>)> {
+        let machine = sources.iter().filter_map(|source| of_function(&source.machine, function)).find(|frame| frame.1)?.0;
+        let own = read_program(program(machine.description));
+        let linked = sources.iter().filter_map(|source| of_function(&source.linked, function));
+        let places = self.places(function);
+        let mut steps: BTreeMap<u64, &[u8]> = BTreeMap::new();
+        for (frame, is_current) in linked {
+            if is_current {
+                steps.extend(own.iter().map(|step| (step.place, step.rule)));
+            } else {
+                let mut said = read_program(program(frame.description));
+                let end = said.pop_if(|step| step.rule.is_empty());
+                let placed = said
+                    .iter()
+                    .filter(|step| !step.rule.is_empty())
+                    .chain(&end)
+                    .filter_map(|step| Some((places.machine(step.place)? / CODE_UNIT, step.rule)));
+                steps.extend(placed);
+            }
+        }
+        Some((machine.common, with_program(machine.description, &write_program(&steps))))
+    }
+
+    /// Where Mercury instructions of a function are in its machine code; where that is not known, nowhere.
+    fn places(&self, function: FunctionId) -> Places {
+        let inputs = self.inputs();
+        let places = || {
+            let definition =
+                self.relocate.resolution.symbols()[self.relocate.resolution.functions()[function].symbol].definition?;
+            let (_, code) = self.relocate.resolution.code(inputs, function)?;
+            let machine = inputs.in_view(code, View::Machine)?;
+            let capsule = Capsule::new(inputs.sections()[code].data).ok()?;
+            Places::new(capsule, inputs.sections()[machine].data, inputs.symbols()[definition.symbol].size).ok()
+        };
+        places().unwrap_or_default()
+    }
 }
 
 fn program(description: &[u8]) -> &[u8] {
@@ -192,47 +214,46 @@ fn with_program(description: &[u8], program: &[u8]) -> Vec<u8> {
 struct Step<'data> {
     /// The place, in units that the common part defines.
     place: u64,
-    /// What holds from here on; empty at the end.
+    /// What holds from here on; empty where nothing new is said.
     rule: &'data [u8],
-    /// The end of this in the program.
-    end: usize,
 }
 
 /// The parts of an instruction.
 #[derive(Clone, Copy)]
 enum Operand {
-    /// Moves on by a number of so many bytes.
-    Advance(usize),
+    /// Moves on by a word, or back.
+    Advance,
     /// A number of variable length.
     Number,
     /// A number of variable length, and so many bytes.
     Block,
 }
 
+/// The instruction that moves on by a word.
+const ADVANCE: u8 = 0x04;
+
 /// The instructions that compilers use. The first one fills up, and so ends the program.
-const INSTRUCTIONS: [(u8, &[Operand]); 7] = [
-    (0x02, &[Operand::Advance(1)]),
-    (0x03, &[Operand::Advance(2)]),
-    (0x04, &[Operand::Advance(4)]),
+const INSTRUCTIONS: [(u8, &[Operand]); 6] = [
+    (ADVANCE, &[Operand::Advance]),
     (0x05, &[Operand::Number, Operand::Number]),
     (0x06, &[Operand::Number]),
+    (0x09, &[Operand::Number, Operand::Number]),
     (0x0c, &[Operand::Number, Operand::Number]),
     (0x10, &[Operand::Number, Operand::Block]),
 ];
 
 /// Reads a program up to its end, or to an instruction that is not known.
 fn read_program(program: &[u8]) -> Vec<Step<'_>> {
-    let (mut at, mut place, mut moved_to, mut steps) = (0, 0, None, Vec::new());
+    let (mut at, mut place, mut has_moved, mut steps) = (0, 0_u64, false, Vec::new());
     while let Some(&(_, operands)) = program.get(at).and_then(|code| INSTRUCTIONS.iter().find(|row| row.0 == *code)) {
         let start = at;
         let mut advance = None;
         at += 1;
         for &operand in operands {
             match operand {
-                Operand::Advance(size) => {
-                    let bytes = program.get(at..at + size).unwrap_or_default();
-                    advance = Some(bytes.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte)));
-                    at += size;
+                Operand::Advance => {
+                    advance = word32(program, at).map(u32::cast_signed);
+                    at += 4;
                 }
                 Operand::Number => _ = number(program, &mut at),
                 Operand::Block => at = number(program, &mut at).saturating_add(at),
@@ -242,15 +263,29 @@ fn read_program(program: &[u8]) -> Vec<Step<'_>> {
             break;
         }
         if let Some(advance) = advance {
-            place += advance;
-            moved_to = Some(at);
+            steps.extend(has_moved.then_some(Step { place, rule: &[] }));
+            place = place.wrapping_add_signed(i64::from(advance));
         } else {
-            moved_to = None;
-            steps.push(Step { place, rule: &program[start..at], end: at });
+            steps.push(Step { place, rule: &program[start..at] });
         }
+        has_moved = advance.is_some();
     }
-    steps.extend(moved_to.map(|end| Step { place, rule: &[], end }));
+    steps.extend(has_moved.then_some(Step { place, rule: &[] }));
     steps
+}
+
+/// Writes a program, with places in machine code.
+fn write_program(steps: &BTreeMap<u64, &[u8]>) -> Vec<u8> {
+    let (mut bytes, mut place) = (Vec::new(), 0);
+    for (&next, rule) in steps {
+        if next > place {
+            bytes.push(ADVANCE);
+            bytes.extend_from_slice(&((next - place) as u32).to_le_bytes());
+            place = next;
+        }
+        bytes.extend_from_slice(rule);
+    }
+    bytes
 }
 
 /// A number of seven bits per byte, the lowest first.
@@ -280,12 +315,11 @@ mod tests {
     #[test]
     fn programs_are_read_place_by_place() {
         let steps = read_program(&SAMPLE);
-        assert_eq!(
-            steps.iter().map(|step| (step.place, step.rule.len(), step.end)).collect::<Vec<_>>(),
-            [(0, 6, 11), (0x20, 6, 22), (0x50, 0, 27)]
-        );
+        assert_eq!(steps.iter().map(|step| (step.place, step.rule.len())).collect::<Vec<_>>(), [(0, 6), (0x20, 6), (0x50, 0)]);
+        let again = write_program(&steps.iter().map(|step| (step.place, step.rule)).collect());
+        assert_eq!(again, SAMPLE[5..]);
         for end in 0..SAMPLE.len() {
-            assert!(read_program(&SAMPLE[..end]).iter().all(|step| step.end <= end));
+            assert!(read_program(&SAMPLE[..end]).len() <= 3);
         }
         assert!(read_program(&[0x10, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]).is_empty());
     }
