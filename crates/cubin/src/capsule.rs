@@ -30,15 +30,23 @@ pub struct Capsule<'data> {
     data: &'data [u8],
 }
 
-/// A Mercury instruction.
+/// A Mercury instruction that is stored verbatim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct Verbatim {
     /// The machine instructions that it became, by number.
     pub machine: Range<u64>,
+    /// Where in the capsule it is.
+    pub stored: Range<usize>,
+}
+
+/// What a capsule says of a Mercury instruction.
+pub(crate) struct Token {
+    /// The number of machine instructions that it became.
+    machine: u64,
     /// Where in the capsule it is stored verbatim.
-    pub verbatim: Option<Range<usize>>,
-    /// Its length, if the capsule tells.
-    pub mercury_length: Option<u64>,
+    stored: Option<Range<usize>>,
+    /// Its length.
+    pub(crate) length: Option<u64>,
 }
 
 impl<'data> Capsule<'data> {
@@ -61,28 +69,35 @@ impl<'data> Capsule<'data> {
         self.word(0)
     }
 
-    /// The Mercury instructions, in order.
-    pub fn groups(&self) -> Result<Vec<Group>> {
+    /// The Mercury instructions that are stored verbatim, in order. The others are only walked over: there may be eight of them
+    /// to a byte.
+    pub fn verbatim(&self) -> Result<Vec<Verbatim>> {
+        let mut found = Vec::new();
+        self.walk(|machine, token| found.extend(token.stored.map(|stored| Verbatim { machine, stored })))?;
+        Ok(found)
+    }
+
+    /// Walks over the Mercury instructions: the machine instructions that each became, and what is known of it.
+    pub(crate) fn walk(&self, mut visit: impl FnMut(Range<u64>, Token)) -> Result<()> {
         let count = self.word(8) as usize;
         let bits_size = count.div_ceil(8).next_multiple_of(4);
         let bits = self.data.get(HEADER_SIZE..HEADER_SIZE + bits_size);
         let bits = bits.ok_or_else(|| cut(HEADER_SIZE, bits_size, self.data.len()))?;
-        let mut groups = Vec::with_capacity(count);
         let (mut at, mut instruction) = (HEADER_SIZE + bits_size, 0_u64);
         for index in 0..count {
-            let (machine, verbatim, mercury_length) = match bits[index / 8] >> (index % 8) & 1 {
-                1 => (1, None, None),
+            let token = match bits[index / 8] >> (index % 8) & 1 {
+                1 => Token { machine: 1, stored: None, length: None },
                 _ => self.token(&mut at)?,
             };
-            groups.push(Group { machine: instruction..instruction + machine, verbatim, mercury_length });
-            instruction += machine;
+            let machine = instruction..instruction + token.machine;
+            instruction = machine.end;
+            visit(machine, token);
         }
-        Ok(groups)
+        Ok(())
     }
 
-    /// Reads the token at `at` and moves behind it: how many machine instructions, where it holds a Mercury instruction, and how long
-    /// that is.
-    fn token(&self, at: &mut usize) -> Result<(u64, Option<Range<usize>>, Option<u64>)> {
+    /// Reads the token at `at` and moves behind it.
+    fn token(&self, at: &mut usize) -> Result<Token> {
         let start = *at;
         let take = |at: &mut usize, length: usize| {
             let bytes = self.data.get(*at..*at + length).ok_or_else(|| cut(*at, length, self.data.len()))?;
@@ -99,10 +114,13 @@ impl<'data> Capsule<'data> {
             size @ 1..=3 => {
                 let record = *at;
                 take(at, 16 * usize::from(size))?;
-                Ok((machine, Some(record..*at), Some(16 * u64::from(size))))
+                Ok(Token { machine, stored: Some(record..*at), length: Some(16 * u64::from(size)) })
             }
-            size @ 0x41..=0x43 => take(at, 4).map(|_| (machine, None, Some(16 * u64::from(size & 0xf)))),
-            0x50 | 0xd0 if *at == start => Ok((counted(take(at, 2)?), None, Some(0))),
+            size @ 0x41..=0x43 => {
+                take(at, 4)?;
+                Ok(Token { machine, stored: None, length: Some(16 * u64::from(size & 0xf)) })
+            }
+            0x50 | 0xd0 if *at == start => Ok(Token { machine: counted(take(at, 2)?), stored: None, length: Some(0) }),
             token => Err(Error::at(*at as u64, Problem::CapsuleToken(token))),
         }
     }
@@ -132,20 +150,17 @@ mod tests {
         let data = capsule(0b0_0010, 5, &tokens);
         let capsule = Capsule::new(&data).unwrap_or(Capsule { data: &[] });
         assert_eq!(capsule.companion(), 7);
-        let groups = capsule.groups().unwrap_or_default();
-        let machine: Vec<_> = groups.iter().map(|group| group.machine.clone()).collect();
-        assert_eq!(machine, [0..1, 1..2, 2..3, 3..6, 6..15]);
-        let verbatim: Vec<_> = groups.into_iter().map(|group| group.verbatim).collect();
-        assert_eq!(verbatim, [Some(16..32), None, None, Some(38..70), None]);
+        let verbatim = capsule.verbatim().unwrap_or_default();
+        assert_eq!(verbatim, [Verbatim { machine: 0..1, stored: 16..32 }, Verbatim { machine: 3..6, stored: 38..70 }]);
     }
 
     #[test]
     fn damage_is_an_error() {
         assert!(Capsule::new(&[0; 11]).is_err());
         for data in [capsule(0, 1, &[]), capsule(0, 1, &[1; 15]), capsule(0, 1, &[0x77]), capsule(0, 1, &[0xd1, 1, 0x50, 1])] {
-            assert!(Capsule::new(&data).and_then(|capsule| capsule.groups()).is_err());
+            assert!(Capsule::new(&data).and_then(|capsule| capsule.verbatim()).is_err());
         }
         let huge = [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
-        assert!(Capsule::new(&huge).and_then(|capsule| capsule.groups()).is_err());
+        assert!(Capsule::new(&huge).and_then(|capsule| capsule.verbatim()).is_err());
     }
 }

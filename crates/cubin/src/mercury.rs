@@ -70,11 +70,16 @@ pub struct Places(Vec<(u64, u64)>);
 impl Places {
     /// The places in a function, as far as they are known: its capsule, its machine code, and the size of its Mercury code.
     pub fn new(capsule: Capsule<'_>, code: &[u8], mercury_size: u64) -> Result<Self> {
-        let groups = capsule.groups()?;
-        let machine = |index: u64| index.saturating_mul(INSTRUCTION_SIZE);
-        let of_code = |index: u64| code.get(usize::try_from(machine(index)).ok()?..);
-        let mut lengths: Vec<Option<u64>> =
-            groups.iter().map(|group| group.mercury_length.or_else(|| length(of_code(group.machine.start)?))).collect();
+        let (mut lengths, mut starts) = (Vec::new(), Vec::new());
+        capsule.walk(|machine, token| {
+            let start = machine.start.saturating_mul(INSTRUCTION_SIZE);
+            // What is behind the end of the code is damage that is of no concern here.
+            if let Some(instruction) = usize::try_from(start).ok().and_then(|start| code.get(start..)).filter(|it| !it.is_empty())
+            {
+                lengths.push(token.length.or_else(|| length(instruction)));
+                starts.push(start);
+            }
+        })?;
         let known: u64 = lengths.iter().flatten().sum();
         // A single one that is not known is what is left.
         if let Some(index) = lengths.iter().position(Option::is_none)
@@ -82,18 +87,17 @@ impl Places {
         {
             lengths[index] = mercury_size.checked_sub(known);
         }
-        let starts = groups.iter().map(|group| machine(group.machine.start));
         let from_start = lengths.iter().scan(Some(0), |place: &mut Option<u64>, length| {
             let here = (*place)?;
             *place = length.map(|length| here + length);
             Some(here)
         });
-        let mut places: Vec<(u64, u64)> = from_start.zip(starts.clone()).collect();
+        let mut places: Vec<(u64, u64)> = from_start.zip(starts.iter().copied()).collect();
         let from_end = lengths.iter().rev().scan(mercury_size, |place, length| {
             *place = place.checked_sub((*length)?)?;
             Some(*place)
         });
-        places.extend(from_end.zip(starts.rev()));
+        places.extend(from_end.zip(starts.iter().copied().rev()));
         places.sort_unstable();
         places.dedup();
         Ok(Places(places))

@@ -2,6 +2,7 @@
 //!
 //! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
+mod bytes;
 mod compilers;
 mod finalizer;
 mod host_script;
@@ -10,6 +11,7 @@ mod link;
 mod messages;
 mod options;
 mod output;
+mod resources;
 mod shim;
 mod side_files;
 

@@ -79,7 +79,10 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
             }
         }
     }
-    // Of a file without code, nothing is promised.
+    if target.views == Views::Two && facts.inputs.files().len() == 0 {
+        merged.extend(Record::sized(info::Attribute(Tag::CAN_FASTPATH_FINALIZE.0), &[0; 8]));
+    }
+    // A program of nothing is said to run on no other GPU.
     let runs_on = runs_on.unwrap_or(0).to_le_bytes();
     if let Some(record) = merged.iter_mut().find(|record| record.attribute.0 == Tag::CAN_FASTPATH_FINALIZE.0) {
         record.payload = &runs_on;

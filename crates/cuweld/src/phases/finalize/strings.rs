@@ -2,6 +2,7 @@
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher, Hasher};
 
 /// A string table under construction.
@@ -19,27 +20,38 @@ impl StringTableBuilder {
         StringTableBuilder { bytes: table, known: HashTable::with_capacity(names), hasher: FixedState::default() }
     }
 
+    /// The offset of a name that nobody is going to ask for again; it is added if it is not there.
+    pub fn add_last(&mut self, name: &str) -> u32 {
+        let table = &self.bytes;
+        let is_same = |&other: &u32| {
+            let rest = table[other as usize..].strip_prefix(name.as_bytes());
+            rest.is_some_and(|rest| rest.first() == Some(&0))
+        };
+        match self.known.find(hash(&self.hasher, name.as_bytes()), is_same) {
+            Some(&known) => known,
+            None => self.append(&[name]),
+        }
+    }
+
     /// The offset of a name, given in parts; it is added if it is not there.
     pub fn add(&mut self, parts: &[&str]) -> u32 {
-        let hash = self.hash(parts.iter().map(|part| part.as_bytes()));
-        let bytes = &self.bytes;
-        if let Some(&offset) = self.known.find(hash, |&offset| is_at(bytes, offset as usize, parts)) {
-            return offset;
+        // It is appended in any case, and taken away again if it was there: so it is in one piece.
+        let offset = self.append(parts);
+        let (table, hasher) = (&self.bytes, &self.hasher);
+        let (before, name) = table.split_at(offset as usize);
+        let is_same = |&other: &u32| before[other as usize..].starts_with(name);
+        let (name_hash, hash_of) = (hash(hasher, &name[..name.len() - 1]), |&other: &u32| hash(hasher, name_at(table, other)));
+        match self.known.entry(name_hash, is_same, hash_of) {
+            Entry::Occupied(known) => {
+                let known = *known.get();
+                self.bytes.truncate(offset as usize);
+                known
+            }
+            Entry::Vacant(place) => {
+                place.insert(offset);
+                offset
+            }
         }
-        let offset = self.bytes.len() as u32;
-        for part in parts {
-            self.bytes.extend_from_slice(part.as_bytes());
-        }
-        self.bytes.push(0);
-        let (bytes, hasher) = (&self.bytes, &self.hasher);
-        self.known.insert_unique(hash, offset, |&other| {
-            let name = &bytes[other as usize..];
-            let length = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
-            let mut state = hasher.build_hasher();
-            state.write(&name[..length]);
-            state.finish()
-        });
-        offset
     }
 
     /// The size of the table.
@@ -67,42 +79,23 @@ impl StringTableBuilder {
         }
     }
 
-    fn hash<'part>(&self, parts: impl Iterator<Item = &'part [u8]>) -> u64 {
-        // Names in parts must hash like whole ones, so they are put together first; names are short.
-        let mut whole = [0u8; 256];
-        let mut length = 0;
-        let mut long: Vec<u8> = Vec::new();
-        for part in parts {
-            if long.is_empty() && length + part.len() <= whole.len() {
-                whole[length..length + part.len()].copy_from_slice(part);
-                length += part.len();
-            } else {
-                if long.is_empty() {
-                    long.extend_from_slice(&whole[..length]);
-                }
-                long.extend_from_slice(part);
-            }
-        }
-        let mut state = self.hasher.build_hasher();
-        state.write(if long.is_empty() { &whole[..length] } else { &long });
-        state.finish()
-    }
-
     /// The finished table.
     pub fn finish(self) -> Vec<u8> {
         self.bytes
     }
 }
 
-fn is_at(bytes: &[u8], offset: usize, parts: &[&str]) -> bool {
-    let mut rest = &bytes[offset..];
-    for part in parts {
-        match rest.strip_prefix(part.as_bytes()) {
-            Some(behind) => rest = behind,
-            None => return false,
-        }
-    }
-    rest.first() == Some(&0)
+/// The name at an offset.
+fn name_at(table: &[u8], offset: u32) -> &[u8] {
+    let name = &table[offset as usize..];
+    let length = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    &name[..length]
+}
+
+fn hash(hasher: &FixedState, name: &[u8]) -> u64 {
+    let mut state = hasher.build_hasher();
+    state.write(name);
+    state.finish()
 }
 
 #[cfg(test)]
@@ -115,6 +108,7 @@ mod tests {
         assert_eq!(table.add(&[".text.", "f"]), 1);
         assert_eq!(table.add(&["f"]), 9);
         assert_eq!(table.add(&[".te", "xt.f"]), 1);
+        assert_eq!(table.add_last("f"), 9);
         let long = "x".repeat(1000);
         assert_eq!(table.add(&[&long, "y"]), 11);
         assert_eq!(table.add(&[&long[..500], &long[500..], "y"]), 11);

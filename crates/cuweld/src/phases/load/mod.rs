@@ -11,7 +11,7 @@ mod read;
 
 pub use demand::Demand;
 
-use crate::diagnostics::{Failure, Message, Report};
+use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::id::{FileId, Id, IdRange, IdVec, InputSectionId, InputSymbolId};
 use crate::options::Options;
 use crate::views::View;
@@ -45,6 +45,8 @@ pub struct Inputs<'data> {
     files: IdVec<FileId, ObjectFile<'data>>,
     sections: IdVec<InputSectionId, InputSection<'data>>,
     symbols: IdVec<InputSymbolId, InputSymbol<'data>>,
+    /// Only where there are two views.
+    machine_symbols: IdVec<InputSymbolId, MachineSymbol>,
     two_views: bool,
     left_out: Vec<usize>,
 }
@@ -110,10 +112,18 @@ pub struct InputSection<'data> {
     pub owner: Option<InputSymbolId>,
     /// The machine's side of the section, where the object has two views of the program.
     pub machine: Option<InputSectionId>,
-    /// For relocations: the entries.
-    pub entries: Option<Entries<'data>>,
     /// For relocations: whether an entry after the first has no addend.
     pub later_entry_without_addend: bool,
+}
+
+impl<'data> InputSection<'data> {
+    /// The entries of a section of relocations; none for any other.
+    pub fn entries(&self) -> Entries<'data> {
+        match self.role {
+            Role::Relocations { explicit_addends } => Entries::in_data(self.data, explicit_addends),
+            _ => Entries::in_data(&[], false),
+        }
+    }
 }
 
 /// What an input section is for.
@@ -179,14 +189,19 @@ pub struct InputSymbol<'data> {
     pub kind: SymbolKind,
     /// Memory space, visibility, and whether a function is a kernel.
     pub other: u8,
-    /// Its value in the machine's view; `value` where there is but one.
-    pub machine_value: u64,
-    /// Its size in the machine's view; `size` where there is but one.
-    pub machine_size: u64,
     /// For functions: how many registers the code uses.
     pub registers: u32,
     /// For functions: how many bytes of stack the code uses itself.
     pub frame: u32,
+}
+
+/// What the machine's view says of a symbol, where there are two.
+#[derive(Copy, Clone, Debug)]
+pub struct MachineSymbol {
+    /// Its offset.
+    pub value: u64,
+    /// Its size.
+    pub size: u64,
 }
 
 impl InputSymbol<'_> {
@@ -228,6 +243,14 @@ impl<'data> Inputs<'data> {
         &self.symbols
     }
 
+    /// Offset and size of a symbol in the machine's view.
+    pub fn machine_symbol(&self, symbol: InputSymbolId) -> MachineSymbol {
+        match self.two_views {
+            true => self.machine_symbols[symbol],
+            false => MachineSymbol { value: self.symbols[symbol].value, size: self.symbols[symbol].size },
+        }
+    }
+
     /// The sections that belong to `section`, in section order.
     pub fn attached(&self, section: InputSectionId) -> impl Iterator<Item = InputSectionId> + '_ {
         std::iter::successors(self.sections[section].first_attached, |&id| self.sections[id].next_attached)
@@ -248,8 +271,7 @@ impl<'data> Inputs<'data> {
         section: InputSectionId,
     ) -> impl DoubleEndedIterator<Item = InputRelocation> + use<'data> {
         let first_symbol = self.files[file].symbols.first().index();
-        let entries = self.sections[section].entries.clone();
-        entries.into_iter().flatten().map(move |entry| InputRelocation {
+        self.sections[section].entries().map(move |entry| InputRelocation {
             offset: entry.offset,
             kind: entry.kind,
             symbol: (entry.symbol != 0).then(|| InputSymbolId::from_index(first_symbol + entry.symbol as usize)),
@@ -263,9 +285,9 @@ impl<'data> Inputs<'data> {
         FileId::from_index(behind.saturating_sub(1))
     }
 
-    /// The symbol that a record of `file` means by this raw index.
-    pub fn symbol_of(&self, file: FileId, raw: u32) -> InputSymbolId {
-        InputSymbolId::from_index(self.files[file].symbols.first().index() + raw as usize)
+    /// The symbol that a record of `file` means by this raw index. Only the machine's records may name one that is not there.
+    pub fn symbol_of(&self, file: FileId, raw: u32) -> Option<InputSymbolId> {
+        self.files[file].symbols.get(raw)
     }
 }
 
@@ -282,6 +304,21 @@ pub struct InputRelocation {
     pub addend: i64,
 }
 
+/// Checks whether an object may take part in a link at all: that it can be read, and is for the target.
+///
+/// What it holds is not looked at: that takes time, and [`load`] does it.
+pub fn check(input: &Input<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
+    read::open(input, options).map(drop).or_else(|diagnostic| refuse(input, options, *diagnostic, report))
+}
+
+/// Refuses an object.
+fn refuse<T>(input: &Input<'_>, options: &Options, diagnostic: Diagnostic, report: &mut Report) -> Result<T, Failure> {
+    if matches!(diagnostic.message, Message::WrongArchitecture { .. }) && read::lacks_a_view(input, options.target) {
+        report.say(Message::LimitedByInput { file: input.name.into(), number: options.target.number });
+    }
+    report.fatal(diagnostic)
+}
+
 /// Reads the inputs.
 pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Report) -> Result<Inputs<'data>, Failure> {
     let results: Vec<_> = inputs.par_iter().map(|input| read::read(input, options)).collect();
@@ -289,17 +326,20 @@ pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Repo
     for (result, input) in results.into_iter().zip(inputs) {
         match result {
             Ok(object) => parsed.push(object),
-            Err(diagnostic) => {
-                if matches!(diagnostic.message, Message::WrongArchitecture { .. }) && read::lacks_a_view(input, options.target) {
-                    report.say(Message::LimitedByInput { file: input.name.into(), number: options.target.number });
-                }
-                return report.fatal(*diagnostic);
-            }
+            Err(diagnostic) => return refuse(input, options, *diagnostic, report),
         }
     }
     let left_out = demand::left_out(inputs, &parsed, &options.keep);
     let two_views = options.target.views == Views::Two;
-    let mut all = Inputs { files: IdVec::new(), sections: IdVec::new(), symbols: IdVec::new(), two_views, left_out };
+    let count = |rows: fn(&Parsed<'_>) -> usize| parsed.iter().flatten().map(rows).sum();
+    let mut all = Inputs {
+        files: IdVec::with_capacity(parsed.len()),
+        sections: IdVec::with_capacity(count(|object| object.sections.len())),
+        symbols: IdVec::with_capacity(count(|object| object.symbols.len())),
+        machine_symbols: IdVec::with_capacity(count(|object| object.machine_symbols.len())),
+        two_views,
+        left_out,
+    };
     for (index, object) in parsed.into_iter().enumerate() {
         if let Some(object) = object
             && all.left_out.binary_search(&index).is_err()
@@ -318,6 +358,7 @@ struct Parsed<'data> {
     file: ObjectFile<'data>,
     sections: Vec<InputSection<'data>>,
     symbols: Vec<InputSymbol<'data>>,
+    machine_symbols: Vec<MachineSymbol>,
     /// The toolkit that made it, if it is newer than all that are known.
     newer_toolkit: Option<u32>,
 }
@@ -341,6 +382,9 @@ impl<'data> Parsed<'data> {
                 row.place = Place::Section(section(id));
             }
             all.symbols.push(row);
+        }
+        for row in self.machine_symbols {
+            all.machine_symbols.push(row);
         }
         for record in &mut self.file.calls {
             match record {

@@ -8,13 +8,12 @@
 
 use super::plan::{Content, Name, Piece, Pieces, Placement, RelocationSections};
 use super::walk::Walk;
-use crate::id::{FunctionId, Id, InputSectionId, SectionId};
+use crate::id::{FunctionId, Id, IdMap, InputSectionId, SectionId};
 use crate::phases::load::InputSection;
 use crate::phases::reach;
 use crate::phases::resolve::Fate;
 use cubin::elf::SHF_INFO_LINK;
 use cubin::target::Views;
-use std::collections::HashMap;
 
 /// The constants of one function, while copies of the function come and go.
 #[derive(Debug)]
@@ -120,8 +119,8 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
 }
 
 /// For each function whose constants move: the kernels that reach it, the last one first.
-fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -> HashMap<FunctionId, Vec<FunctionId>> {
-    let mut result: HashMap<FunctionId, Vec<FunctionId>> = HashMap::new();
+fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -> IdMap<FunctionId, Vec<FunctionId>> {
+    let mut result: IdMap<FunctionId, Vec<FunctionId>> = IdMap::default();
     if moving.is_empty() {
         return result;
     }

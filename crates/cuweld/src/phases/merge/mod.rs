@@ -14,5 +14,5 @@ mod machine;
 mod plan;
 mod walk;
 
-pub use plan::{Content, Local, Name, OutputSection, Plan};
+pub use plan::{Content, Local, Name, OutputSection, Piece, Plan};
 pub use walk::{Facts, SharedPlacement, SharedVariable, merge};

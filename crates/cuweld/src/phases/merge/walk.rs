@@ -2,7 +2,7 @@
 
 use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
-use crate::id::{FileId, FunctionId, Id, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
@@ -84,7 +84,7 @@ pub(super) struct Walk<'facts, 'data> {
     /// Sections of constants that the reference linker compares with later ones.
     comparable_constants: Vec<InputSectionId>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
-    pub(super) constants: HashMap<FunctionId, constants::Slot>,
+    pub(super) constants: IdMap<FunctionId, constants::Slot>,
 }
 
 impl<'facts, 'data> Walk<'facts, 'data> {
@@ -92,14 +92,14 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let mut walk = Walk {
             facts,
             plan: Plan {
-                sections: IdVec::new(),
+                sections: IdVec::with_capacity(facts.inputs.sections().len() + facts.resolution.functions().len()),
                 locals: Vec::new(),
                 globals: Vec::new(),
                 placement: IdVec::filled(None, facts.inputs.sections().len()),
                 functions: IdVec::filled(FunctionSections::default(), facts.resolution.functions().len()),
                 module_shared: None,
                 global_zero: None,
-                reserved: HashMap::new(),
+                reserved: IdMap::default(),
                 null_symbol_value: 0,
                 first_of_inputs: SectionId::from_index(0),
                 skips_creation_number: facts.options.executable(),
@@ -107,7 +107,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             by_name: HashMap::default(),
             shared: Vec::new(),
             comparable_constants: Vec::new(),
-            constants: HashMap::new(),
+            constants: IdMap::default(),
         };
         walk.create(Name::plain(".shstrtab"), Content::SectionNames, SectionType(SHT_STRTAB), 0, 1);
         walk.create(Name::plain(".strtab"), Content::SymbolNames, SectionType(SHT_STRTAB), 0, 1);

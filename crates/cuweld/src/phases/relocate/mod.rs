@@ -7,39 +7,30 @@
 //! The reference linker keeps relocations in lists with the newest in front, and writes them in that order.
 
 mod capsule;
+mod outcomes;
 
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
-use super::merge::{Content, OutputSection, Plan};
+use super::merge::{Content, OutputSection, Piece, Plan};
 use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_shared_variable, is_texture};
 use crate::diagnostics::{Failure, Message, Report};
-use crate::id::{FileId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FileId, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
 use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
 use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
-use rayon::prelude::*;
+pub use outcomes::Outcome;
+use outcomes::{Outcomes, Run};
 
 /// What is left of the relocations, and what has to be written into the sections.
 #[derive(Debug)]
 pub struct Relocations {
-    linked: IdVec<SectionId, Outcome>,
+    linked: Outcomes,
     /// In the machine's view, where that is not the one that is linked. Debug information has a phase of its own.
-    machine: Option<IdVec<SectionId, Outcome>>,
-}
-
-/// What became of the relocations of one section.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// Those that stay, in file order.
-    pub kept: Vec<Kept>,
-    /// Those that were applied, in file order, where that is recorded.
-    pub resolved: Vec<Kept>,
-    /// What to write.
-    pub patches: Vec<Patch>,
+    machine: Option<Outcomes>,
 }
 
 /// A relocation of the output.
@@ -83,15 +74,15 @@ pub struct Patch {
 
 impl Relocations {
     /// What became of the relocations of a section, as it is linked.
-    pub fn of(&self, section: SectionId) -> &Outcome {
-        &self.linked[section]
+    pub fn of(&self, section: SectionId) -> Outcome<'_> {
+        self.linked.section(section)
     }
 
     /// What became of the relocations of a section in a view.
-    pub fn in_view(&self, section: SectionId, view: View) -> &Outcome {
+    pub fn in_view(&self, section: SectionId, view: View) -> Outcome<'_> {
         match (view, &self.machine) {
-            (View::Machine, Some(machine)) => &machine[section],
-            _ => &self.linked[section],
+            (View::Machine, Some(machine)) => machine.section(section),
+            _ => self.of(section),
         }
     }
 }
@@ -210,33 +201,33 @@ pub(super) enum Decision {
 }
 
 impl Facts<'_, '_> {
-    fn sections(&self, view: View) -> Result<IdVec<SectionId, Outcome>, Damage> {
-        let sections = self.plan.sections().as_slice();
-        let outcomes: Result<Vec<Outcome>, Damage> =
-            sections.par_iter().with_min_len(64).map(|section| self.section(section, view)).collect();
-        Ok(IdVec::from(outcomes?))
+    fn sections(&self, view: View) -> Result<Outcomes, Damage> {
+        Outcomes::of(self.plan.sections().as_slice(), |section, run| self.section(section, view, run))
     }
 
-    fn section(&self, section: &OutputSection<'_>, view: View) -> Result<Outcome, Damage> {
-        let mut outcome = Outcome::default();
+    /// Decides about the relocations of a section.
+    fn section(&self, section: &OutputSection<'_>, view: View, run: &mut Run) -> Result<(), Damage> {
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
         let is_separate_debug =
             section.content == Content::Debug && self.options.target.views == Views::Two && view == View::Machine;
         if !has_relocations || section.content == Content::Gone || is_separate_debug {
-            return Ok(outcome);
+            return Ok(());
         }
         // Debug information of the Mercury view is none of the driver's business.
         let records = self.options.preserve_relocations && !(section.content == Content::Debug && view == View::Mercury);
         let is_capsule = matches!(section.content, Content::Text(_)) && view == View::Mercury;
-        for piece in section.pieces.newest_first().filter(|piece| !piece.is_replaced || view == View::Mercury) {
+        let is_listed = |piece: &Piece| !piece.is_replaced || view == View::Mercury;
+        for piece in section.pieces.newest_first().with_replaced().filter(is_listed) {
             let file = self.inputs.file_of_section(piece.section);
             let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
-            let lists: Vec<_> = self.inputs.attached(source).collect();
+            // The newest first; there is hardly ever more than one.
+            let is_list = |id: &InputSectionId| matches!(self.inputs.sections()[*id].role, Role::Relocations { .. });
+            let lists: Vec<InputSectionId> = self.inputs.attached(source).filter(is_list).collect();
             for list in lists.into_iter().rev() {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
                 let explicit_addends = explicit_addends || self.options.force_explicit_addends;
                 let mut capsule = None;
-                let count = self.inputs.sections()[list].entries.as_ref().map_or(0, ExactSizeIterator::len);
+                let count = self.inputs.sections()[list].entries().len();
                 for (entry, index) in self.inputs.relocations(file, list).rev().zip((0..count).rev()) {
                     let Some(symbol) = entry.symbol else { continue };
                     let target = piece.section;
@@ -249,7 +240,7 @@ impl Facts<'_, '_> {
                     let (patch, kept) = match self.decide(section, file, symbol, entry, explicit_addends) {
                         Decision::Drop => continue,
                         Decision::Keep(kept) => {
-                            outcome.kept.push(kept);
+                            run.kept.push(kept);
                             continue;
                         }
                         // There is nothing left to apply it to.
@@ -262,15 +253,15 @@ impl Facts<'_, '_> {
                         let capsule =
                             capsule.as_ref().map_err(|error| Damage { section: piece.section, error: error.clone() })?;
                         let offset = capsule.offset(index, patch.offset);
-                        outcome.patches.extend(offset.map(|offset| Patch { offset, add: false, ..patch }));
+                        run.patches.extend(offset.map(|offset| Patch { offset, add: false, ..patch }));
                     } else {
-                        outcome.patches.push(patch);
+                        run.patches.push(patch);
                     }
-                    outcome.resolved.extend(kept.filter(|_| records));
+                    run.resolved.extend(kept.filter(|_| records));
                 }
             }
         }
-        Ok(outcome)
+        Ok(())
     }
 
     /// Decides about one relocation of a section.
