@@ -257,7 +257,8 @@ fn said(
         }
         Err(CompilerError::Refused(text)) => {
             text.lines().for_each(|line| report.list(line));
-            report.fatal(Message::CompilerFailed {})
+            report
+                .fatal(Diagnostic::new(Message::CompilerFailed {}).headline(format!("the PTX of '{name}' could not be compiled")))
         }
         Err(error) => unavailable(error, report),
     }
