@@ -10,6 +10,7 @@
 
 mod elsewhere;
 mod host_info;
+mod in_parallel;
 pub mod lower;
 mod open;
 mod unpack;

@@ -1,6 +1,7 @@
 //! Unpacking: the code for the target, out of every container.
 
 use super::elsewhere::compile_for;
+use super::in_parallel;
 use super::open::{Content, Opened, damaged, open};
 use super::{Code, Module, RawInput, Skipped, Unit, UnpackOptions, Unpacked, Why};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
@@ -10,7 +11,6 @@ use fatbin::entry::{EntryKind, Packing};
 use fatbin::host::FatbinSection;
 use fatbin::{Entry, Fatbin, HostObject, fatbins};
 use hashbrown::HashMap;
-use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// Opens the inputs and takes what is for the target.
@@ -36,8 +36,8 @@ pub fn unpack<'data>(
         return report.fatal(message);
     }
     let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
-    let units: Result<Vec<Unit<'data>>, _> = picks.into_par_iter().map(|pick| pick.unpack(limit)).collect();
-    match units {
+    let units = in_parallel::map(picks, |pick| pick.unpack(limit));
+    match units.into_iter().collect() {
         Ok(units) => found.units = units,
         Err(message) => return report.fatal(*message),
     }
