@@ -67,7 +67,7 @@ fn objects_for_a_debugger_are_linked_like_the_reference_links_them() {
     for target in ["sm_100", "sm_120"] {
         bench.compile("debugged.cu", target, &["-G", "-cubin"]);
         bench.compile("called.cu", target, &["-G", "-cubin"]);
-        for options in ["-g", "", "-g -suppress-debug-info"] {
+        for options in ["-g", "", "-g -suppress-debug-info", "-r"] {
             bench.compare(target, &format!("{options} debugged.cubin called.cubin"));
         }
     }

@@ -15,7 +15,7 @@ use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection};
 use super::number::Numbering;
-use super::relocate::{self, Decision, Kept};
+use super::relocate::{self, Decision, Kept, Referent};
 use super::resolve::{Fate, Resolution};
 use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SectionId};
 use cubin::relocation::{self, Mode};
@@ -115,10 +115,13 @@ enum Form {
     Appended,
 }
 
+/// The section that tells where the lines of sources are in code.
+const LINES: &str = ".debug_line";
+
 /// The sections that are not simply appended.
 const FORMS: [(&str, Form); 4] = [
     (".debug_frame", Form::Frames),
-    (".debug_line", Form::Lines),
+    (LINES, Form::Lines),
     (".nv_debug_line_sass", Form::Lines),
     (".nv_debug_info_reg_sass", Form::Registers),
 ];
@@ -262,6 +265,13 @@ impl<'data> Facts<'_, 'data> {
         }
     }
 
+    /// The section of a relocatable file that only the next link can give a place. The reference linker treats lines alone like that.
+    fn placed_later(&self, target: InputSectionId) -> Option<SectionId> {
+        let options = self.relocate.options;
+        let is_meant = options.keeps_relocations() || self.inputs().sections()[target].name == LINES;
+        self.relocate.plan.placement(target).filter(|_| is_meant && !options.executable()).map(|place| place.section)
+    }
+
     /// Goes through the relocations of a section as the linked view does, in the same order.
     fn relocated(&self, section: &OutputSection<'_>, draft: &Draft, bases: &IdMap<InputSectionId, u64>) -> Contents {
         let form = form(section);
@@ -289,7 +299,17 @@ impl<'data> Facts<'_, 'data> {
                 let patch = match (row.kind, row.place) {
                     (SymbolKind::SECTION, Place::Section(target)) => {
                         let base = bases.get(&target).copied().unwrap_or(0);
-                        Some((entry.kind, entry.addend.wrapping_add_unsigned(base).cast_unsigned()))
+                        let addend = entry.addend.wrapping_add_unsigned(base);
+                        let later = self.placed_later(target).map(Referent::Section);
+                        let InputRelocation { kind, .. } = entry;
+                        contents.kept.extend(later.map(|referent| Kept {
+                            offset,
+                            kind,
+                            referent,
+                            addend,
+                            explicit_addend: true,
+                        }));
+                        later.is_none().then_some((kind, addend.cast_unsigned()))
                     }
                     _ => match self.relocate.decide(section, file, symbol, entry, true) {
                         Decision::Keep(kept) => {
