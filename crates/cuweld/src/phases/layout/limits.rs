@@ -60,7 +60,11 @@ impl Facts<'_, '_> {
     }
 
     fn too_much_shared(&self, kernel: FunctionId, shared: &SharedLayout) -> Diagnostic {
-        let (used, limit, target) = (shared.used_by(kernel), self.options.target.static_shared_limit(self.options.extended_shared), self.options.target.name);
+        let (used, limit, target) = (
+            shared.used_by(kernel),
+            self.options.target.static_shared_limit(self.options.extended_shared),
+            self.options.target.name,
+        );
         let diagnostic = Diagnostic::new(Message::TooMuchShared { kernel: self.name(kernel), used, limit }).headline(format!(
             "kernel '{}' has {used} bytes of static shared memory; {limit} are the most on {target}",
             self.shown(kernel)
