@@ -286,6 +286,9 @@ impl Facts<'_, '_> {
                 _ => self.inputs.in_view(piece.section, part.view),
             };
             let data = source.map(|source| self.inputs.sections()[source].data).unwrap_or_default();
+            let linked = &self.inputs.sections()[piece.section];
+            // The other view of what is taken whole may have another size.
+            let data = if piece.size == linked.size { data } else { data.get(..piece.size as usize).unwrap_or(data) };
             let start = piece.offset as usize;
             if let Some(place) = out.get_mut(start..start + data.len()) {
                 place.copy_from_slice(data);

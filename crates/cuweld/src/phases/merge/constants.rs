@@ -7,7 +7,7 @@
 //! among them, and are padded to it.
 
 use super::plan::{Content, Name, Piece, Pieces, Placement, RelocationSections};
-use super::walk::Walk;
+use super::walk::{Cause, Walk};
 use crate::id::{FunctionId, Id, InputSectionId, SectionId};
 use crate::phases::load::InputSection;
 use crate::phases::reach;
@@ -56,13 +56,14 @@ fn abandon(walk: &mut Walk<'_, '_>, section: SectionId) {
     }
 }
 
-/// Places the constants of one copy of a function.
-pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
+/// Places the constants of one copy of a function. Those that no symbol names are of no use to the copy that counts: they are what
+/// lost copies left in an object that was linked before.
+pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     let section = &walk.facts.inputs.sections()[id];
     let Some(code) = section.target else { return };
     let Some(function) = walk.function_of(code) else { return };
     let Some(text) = walk.plan.function(function).text else { return };
-    let counts = walk.facts.resolution.code_fate(walk.facts.inputs, code) != Fate::Lost;
+    let counts = cause == Cause::Symbol && walk.facts.resolution.code_fate(walk.facts.inputs, code) != Fate::Lost;
     if counts && walk.constants.get(&function).is_some_and(|slot| slot.retired) {
         discard(walk, function);
     }
@@ -71,10 +72,22 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
         walk.constants.insert(function, Slot { section: output, only_lost: !counts, retired: false, lost_offset: None });
     }
     let Some(slot) = walk.constants.get(&function) else { return };
+    let output = slot.section;
     // The constants of a lost copy are appended, although nothing refers to them.
-    walk.append(slot.section, id);
+    let size = if counts { 0 } else { section.size };
+    walk.append_start(output, id, size);
     if let (false, Some(slot)) = (counts, walk.constants.get_mut(&function)) {
         slot.lost_offset = walk.plan.placement[id].map(|place| place.offset);
+    }
+}
+
+/// Takes a section's constants up to `end`, as far as they are there: symbols tell how many of them count.
+pub fn cover(walk: &mut Walk<'_, '_>, id: InputSectionId, end: u64) {
+    let Some(Placement { section, offset }) = walk.plan.placement[id] else { return };
+    let output = &mut walk.plan.sections[section];
+    if let Some(piece) = output.pieces.last_mut().filter(|piece| piece.section == id) {
+        piece.size = piece.size.max(end.min(walk.facts.inputs.sections()[id].size));
+        output.size = output.size.max(offset + piece.size);
     }
 }
 

@@ -220,6 +220,8 @@ pub struct Piece {
     pub section: InputSectionId,
     /// Its offset in the output section.
     pub offset: u64,
+    /// How much of it is taken.
+    pub size: u64,
     /// The section that was made for it, if it has moved from there when all pieces were known.
     pub origin: Option<SectionId>,
 }
@@ -233,8 +235,13 @@ pub struct Pieces {
 
 impl Pieces {
     /// A single piece, at the start.
-    pub fn one(section: InputSectionId) -> Self {
-        Pieces { first: Some(Piece { section, offset: 0, origin: None }), others: Vec::new() }
+    pub fn one(section: InputSectionId, size: u64) -> Self {
+        Pieces { first: Some(Piece { section, offset: 0, size, origin: None }), others: Vec::new() }
+    }
+
+    /// The last piece.
+    pub fn last_mut(&mut self) -> Option<&mut Piece> {
+        self.others.last_mut().or(self.first.as_mut())
     }
 
     /// Appends a piece.

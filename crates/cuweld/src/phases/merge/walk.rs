@@ -63,6 +63,15 @@ pub enum SharedPlacement {
     Dynamic,
 }
 
+/// Why a section of variables or constants gets a place.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Cause {
+    /// Something that counts is defined in it.
+    Symbol,
+    /// It is there.
+    Section,
+}
+
 /// Makes the plan of the output, and lists the shared variables in the order in which they were met.
 pub fn merge<'data>(facts: &Facts<'_, 'data>) -> (Plan<'data>, Vec<SharedVariable>) {
     let mut walk = Walk::new(facts);
@@ -204,12 +213,23 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let dropped = options.executable()
             && ((is_internal(symbol) && !options.preserve_relocations)
                 || (is_shared_variable(symbol) && !options.shows_shared_variables()));
-        if symbol.first.symbol == mention && !dropped {
+        if symbol.first.symbol == mention && !dropped && !self.is_left_by_replaced_code(mention) {
             match symbol.part {
                 Part::Local => self.plan.locals.push(Local::Symbol(id)),
                 Part::Global => self.plan.globals.push(id),
             }
         }
+    }
+
+    /// Whether a symbol names a compiler-made constant of a copy of a function that was replaced. The constants of the copy that
+    /// counts have taken its place, and the link that a relocatable output is made for can not tell them apart.
+    fn is_left_by_replaced_code(&self, mention: InputSymbolId) -> bool {
+        let inputs = self.facts.inputs;
+        let Place::Section(section) = inputs.symbols()[mention].place else { return false };
+        let section = &inputs.sections()[section];
+        self.facts.options.keeps_relocations()
+            && matches!(section.role, Role::FunctionConstants(bank) if bank != 0)
+            && section.target.is_some_and(|code| self.facts.resolution.code_fate(inputs, code) == Fate::Replaced)
     }
 
     /// A kernel that is removed because host code does not launch it leaves the name of one of its sections behind.
@@ -254,7 +274,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         };
         constants::code_arrived(self, function);
         let output = &mut self.plan.sections[text];
-        output.pieces = Pieces::one(code);
+        output.pieces = Pieces::one(code, section.size);
         output.size = section.size;
         self.plan.placement[code] = Some(Placement { section: text, offset: 0 });
     }
@@ -280,12 +300,14 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             match row.place {
                 Place::Section(section) if fate != Fate::Lost => {
                     if self.plan.placement[section].is_none() {
-                        self.place(section);
+                        self.place(section, Cause::Symbol);
                     }
                     if is_shared(row.other) {
                         self.shared_variable(id, symbol, section);
                     } else if inputs.sections()[section].role == Role::ReservedShared {
                         self.reserved_variable(id, symbol, section);
+                    } else if matches!(inputs.sections()[section].role, Role::FunctionConstants(bank) if bank != 0) {
+                        constants::cover(self, section, row.value.saturating_add(row.size));
                     }
                 }
                 Place::Undefined if is_shared(row.other) && row.size == 0 => {
@@ -335,7 +357,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     }
 
     /// Finds a place for a section that holds variables, constants or debug information.
-    fn place(&mut self, id: InputSectionId) {
+    fn place(&mut self, id: InputSectionId, cause: Cause) {
         let section = &self.facts.inputs.sections()[id];
         match section.role {
             Role::ModuleConstants(_) => {
@@ -375,7 +397,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 }
             }
             Role::FunctionConstants(0) => self.parameters(id),
-            Role::FunctionConstants(_) => constants::place(self, id),
+            Role::FunctionConstants(_) => constants::place(self, id, cause),
             _ => {}
         }
     }
@@ -424,12 +446,17 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     }
 
     pub(super) fn append(&mut self, output: SectionId, id: InputSectionId) {
+        self.append_start(output, id, self.facts.inputs.sections()[id].size);
+    }
+
+    /// Appends the first `size` bytes of a section.
+    pub(super) fn append_start(&mut self, output: SectionId, id: InputSectionId, size: u64) {
         let section = &self.facts.inputs.sections()[id];
         let row = &mut self.plan.sections[output];
         row.align = row.align.max(section.align);
         let offset = row.size.next_multiple_of(section.align);
-        row.size = offset + section.size;
-        row.pieces.push(Piece { section: id, offset, origin: None });
+        row.size = offset + size;
+        row.pieces.push(Piece { section: id, offset, size, origin: None });
         self.plan.placement[id] = Some(Placement { section: output, offset });
     }
 
@@ -475,7 +502,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             let role = inputs.sections()[id].role;
             let merges = matches!(role, Role::Debug | Role::GlobalData | Role::ModuleConstants(_) | Role::FunctionConstants(_));
             if merges && self.plan.placement[id].is_none() {
-                self.place(id);
+                self.place(id, Cause::Section);
             }
         }
         for id in sections() {

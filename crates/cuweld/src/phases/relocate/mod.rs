@@ -293,10 +293,15 @@ impl Facts<'_, '_> {
         };
         let patch = |value: u64| Patch { offset: entry.offset, kind: entry.kind, value, bank: None, add: false };
 
+        let row = &self.inputs.symbols()[mention];
+        let function = self.resolution.function(mention);
+        let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
+        if follows_code(section) && explicit_addend && function.is_some_and(was_dropped) {
+            return Decision::Drop;
+        }
         if self.options.keeps_relocations() {
             return self.keep(mention, entry, explicit_addend);
         }
-        let row = &self.inputs.symbols()[mention];
         if row.kind == SymbolKind::SECTION {
             let Place::Section(target) = row.place else { return Decision::Drop };
             let Some(place) = self.plan.placement(target) else { return Decision::Drop };
@@ -304,11 +309,6 @@ impl Facts<'_, '_> {
             let kept = keep(Referent::Section(place.section), addend);
             let is_settled = is_debug && !kinds::is_program_relative(entry.kind);
             return if is_settled { Decision::Apply(patch(addend as u64), kept) } else { Decision::Keep(kept) };
-        }
-        let function = self.resolution.function(mention);
-        let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
-        if follows_code(section) && explicit_addend && function.is_some_and(was_dropped) {
-            return Decision::Drop;
         }
         let Some(id) = self.resolution.meaning(mention) else { return Decision::Drop };
         let symbol = &self.resolution.symbols()[id];
@@ -376,6 +376,7 @@ impl Facts<'_, '_> {
                 (Referent::Section(place.section), entry.addend.wrapping_add_unsigned(place.offset))
             }
             _ => match self.resolution.meaning(mention) {
+                Some(id) if kinds::is_unified_offset(entry.kind, self.resolution.symbols()[id].name) => return Decision::Drop,
                 Some(id) => (Referent::Symbol(self.aliased(id)), entry.addend),
                 None => return Decision::Drop,
             },
