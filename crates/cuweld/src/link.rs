@@ -70,8 +70,9 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     let relocations = &trace.phase("relocate", || relocate::relocate(relocate_facts, report))?;
     // With contents known: which sections are empty, and the numbers of the others and of the symbols.
     let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
-    let numbering = &trace
-        .phase("number", || number::number(&number::Facts { resolution, graph, live, plan, layout, relocations, info, options }));
+    let info_sizes = &trace.phase("info", || info.measure());
+    let facts = &number::Facts { resolution, graph, live, plan, layout, relocations, info_sizes, options };
+    let numbering = &trace.phase("number", || number::number(facts));
     // What the machine's debug information says of functions that stay, in the order of their symbols.
     let machine_debug =
         &trace.phase("machine debug", || machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering }));
@@ -88,6 +89,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
             relocations,
             machine_debug,
             info,
+            info_sizes,
             numbering,
             options,
         })

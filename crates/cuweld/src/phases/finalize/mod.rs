@@ -12,7 +12,7 @@ mod strings;
 mod symbols;
 
 use super::callgraph::CallGraph;
-use super::info::Info;
+use super::info::{Info, InfoSizes};
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::Inputs;
@@ -55,6 +55,8 @@ pub struct Facts<'facts, 'data> {
     pub relocations: &'facts Relocations,
     /// The attributes.
     pub info: &'facts Info<'facts, 'data>,
+    /// Their sizes.
+    pub info_sizes: &'facts InfoSizes,
     /// The machine's side of debug information, where there are two views.
     pub machine_debug: &'facts MachineDebug,
     /// The numbers of sections and symbols.
@@ -286,9 +288,8 @@ impl Facts<'_, '_> {
                 _ => self.inputs.in_view(piece.section, part.view),
             };
             let data = source.map(|source| self.inputs.sections()[source].data).unwrap_or_default();
-            let linked = &self.inputs.sections()[piece.section];
-            // The other view of what is taken whole may have another size.
-            let data = if piece.size == linked.size { data } else { data.get(..piece.size as usize).unwrap_or(data) };
+            let taken = self.plan.taken(piece.section).and_then(|size| data.get(..size as usize));
+            let data = taken.unwrap_or(data);
             let start = piece.offset as usize;
             if let Some(place) = out.get_mut(start..start + data.len()) {
                 place.copy_from_slice(data);
@@ -362,11 +363,11 @@ impl Facts<'_, '_> {
     /// The size of a section's bytes.
     fn size_of(&self, FileSection { section: id, view }: FileSection, body: &Body) -> u64 {
         let section = &self.plan.sections()[id];
-        let entries = |count: usize| count as u64 * section.entry_size;
+        let entries = |count: usize| count as u64 * u64::from(section.entry_size);
         match (body, section.content) {
             (Body::Made(bytes), _) => bytes.len() as u64,
-            (_, Content::ModuleInfo) => self.info.module_size() as u64,
-            (_, Content::FunctionInfo(function)) => self.info.function_size(function, view) as u64,
+            (_, Content::ModuleInfo) => self.info_sizes.module(),
+            (_, Content::FunctionInfo(function)) => self.info_sizes.in_view(function, view),
             (_, Content::Relocations { explicit_addends }) => {
                 let kept = self.kept(section, view).iter();
                 entries(kept.filter(|entry| entry.explicit_addend == explicit_addends).count())

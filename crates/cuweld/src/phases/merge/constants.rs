@@ -8,12 +8,11 @@
 
 use super::plan::{Content, Name, Piece, Pieces, Placement, RelocationSections};
 use super::walk::{Cause, Walk};
-use crate::id::{FunctionId, Id, InputSectionId, SectionId};
+use crate::id::{FunctionId, Id, IdMap, InputSectionId, SectionId};
 use crate::phases::load::InputSection;
 use crate::phases::reach;
 use crate::phases::resolve::Fate;
 use cubin::elf::SHF_INFO_LINK;
-use std::collections::HashMap;
 
 /// The constants of one function, while copies of the function come and go.
 #[derive(Debug)]
@@ -83,11 +82,14 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
 
 /// Takes a section's constants up to `end`, as far as they are there: symbols tell how many of them count.
 pub fn cover(walk: &mut Walk<'_, '_>, id: InputSectionId, end: u64) {
-    let Some(Placement { section, offset }) = walk.plan.placement[id] else { return };
+    let Some(Placement { section, offset }) = walk.plan.placement(id) else { return };
+    let size = walk.facts.inputs.sections()[id].size;
     let output = &mut walk.plan.sections[section];
-    if let Some(piece) = output.pieces.last_mut().filter(|piece| piece.section == id) {
-        piece.size = piece.size.max(end.min(walk.facts.inputs.sections()[id].size));
-        output.size = output.size.max(offset + piece.size);
+    let taken = output.size.saturating_sub(offset).max(end.min(size));
+    output.size = offset + taken;
+    match taken < size {
+        true => _ = walk.plan.taken.insert(id, taken),
+        false => _ = walk.plan.taken.remove(&id),
     }
 }
 
@@ -126,8 +128,8 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
 }
 
 /// For each function whose constants move: the kernels that reach it, the last one first.
-fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -> HashMap<FunctionId, Vec<FunctionId>> {
-    let mut result: HashMap<FunctionId, Vec<FunctionId>> = HashMap::new();
+fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -> IdMap<FunctionId, Vec<FunctionId>> {
+    let mut result: IdMap<FunctionId, Vec<FunctionId>> = IdMap::default();
     if moving.is_empty() {
         return result;
     }

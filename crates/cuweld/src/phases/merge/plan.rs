@@ -1,9 +1,8 @@
 //! The plan: which sections and symbols the output has, in which order, and from which pieces of the inputs.
 
-use crate::id::{FunctionId, Id, IdVec, InputSectionId, SectionId, SymbolId};
+use crate::id::{FunctionId, Id, IdMap, IdVec, InputSectionId, SectionId, SymbolId};
 use cubin::elf::SHN_LORESERVE;
 use cubin::section::SectionType;
-use std::collections::HashMap;
 use std::fmt;
 
 /// What the output is made of. Sections are in order of creation, which is the order of their names.
@@ -16,7 +15,8 @@ pub struct Plan<'data> {
     pub(super) functions: IdVec<FunctionId, FunctionSections>,
     pub(super) module_shared: Option<SectionId>,
     pub(super) global_zero: Option<SectionId>,
-    pub(super) reserved: HashMap<SymbolId, u64>,
+    pub(super) reserved: IdMap<SymbolId, u64>,
+    pub(super) taken: IdMap<InputSectionId, u64>,
     pub(super) null_symbol_value: u64,
     pub(super) first_of_inputs: SectionId,
     pub(super) skips_creation_number: bool,
@@ -41,6 +41,11 @@ impl<'data> Plan<'data> {
     /// Where an input section went.
     pub fn placement(&self, section: InputSectionId) -> Option<Placement> {
         self.placement[section]
+    }
+
+    /// How many bytes of an input section are taken, if not all.
+    pub fn taken(&self, section: InputSectionId) -> Option<u64> {
+        self.taken.get(&section).copied()
     }
 
     /// The output sections of a function.
@@ -134,7 +139,7 @@ pub struct OutputSection<'data> {
     /// Its alignment, as far as its pieces ask for it.
     pub align: u64,
     /// The size of an entry, for tables.
-    pub entry_size: u64,
+    pub entry_size: u32,
     /// The size of its pieces.
     pub size: u64,
     /// The section it belongs to.
@@ -220,52 +225,62 @@ pub struct Piece {
     pub section: InputSectionId,
     /// Its offset in the output section.
     pub offset: u64,
-    /// How much of it is taken.
-    pub size: u64,
     /// The section that was made for it, if it has moved from there when all pieces were known.
     pub origin: Option<SectionId>,
 }
 
 /// The pieces of a section: nearly always none or one, so that one needs no allocation.
 #[derive(Clone, Debug, Default)]
-pub struct Pieces {
-    first: Option<Piece>,
-    others: Vec<Piece>,
+pub enum Pieces {
+    /// None.
+    #[default]
+    None,
+    /// One.
+    One(Piece),
+    /// Several.
+    Many(Vec<Piece>),
 }
 
 impl Pieces {
     /// A single piece, at the start.
-    pub fn one(section: InputSectionId, size: u64) -> Self {
-        Pieces { first: Some(Piece { section, offset: 0, size, origin: None }), others: Vec::new() }
-    }
-
-    /// The last piece.
-    pub fn last_mut(&mut self) -> Option<&mut Piece> {
-        self.others.last_mut().or(self.first.as_mut())
+    pub fn one(section: InputSectionId) -> Self {
+        Pieces::One(Piece { section, offset: 0, origin: None })
     }
 
     /// Appends a piece.
     pub fn push(&mut self, piece: Piece) {
-        if self.first.is_none() { self.first = Some(piece) } else { self.others.push(piece) }
+        match self {
+            Pieces::None => *self = Pieces::One(piece),
+            Pieces::One(first) => *self = Pieces::Many(vec![*first, piece]),
+            Pieces::Many(pieces) => pieces.push(piece),
+        }
     }
 
     /// The pieces in the order of their relocations: the newest first, but what moved here later follows, as it came.
-    pub fn newest_first(&self) -> impl Iterator<Item = Piece> + '_ {
-        let mut groups: Vec<Piece> = self.iter().collect();
-        groups.chunk_by_mut(|a, b| a.origin == b.origin).for_each(<[Piece]>::reverse);
-        groups.into_iter()
+    pub fn newest_first(&self) -> Pieces {
+        let mut pieces = self.clone();
+        if let Pieces::Many(pieces) = &mut pieces {
+            pieces.chunk_by_mut(|a, b| a.origin == b.origin).for_each(<[Piece]>::reverse);
+        }
+        pieces
     }
 
     /// Takes the last piece away.
     pub fn pop(&mut self) {
-        if self.others.pop().is_none() {
-            self.first = None;
+        match self {
+            Pieces::Many(pieces) if pieces.len() > 1 => _ = pieces.pop(),
+            _ => *self = Pieces::None,
         }
     }
 
     /// The pieces, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Piece> + '_ {
-        self.first.iter().chain(&self.others).copied()
+        let pieces = match self {
+            Pieces::None => &[],
+            Pieces::One(piece) => std::slice::from_ref(piece),
+            Pieces::Many(pieces) => pieces.as_slice(),
+        };
+        pieces.iter().copied()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
-use crate::id::{FileId, FunctionId, Id, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
@@ -93,7 +93,7 @@ pub(super) struct Walk<'facts, 'data> {
     /// Sections of constants that the reference linker compares with later ones.
     comparable_constants: Vec<InputSectionId>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
-    pub(super) constants: HashMap<FunctionId, constants::Slot>,
+    pub(super) constants: IdMap<FunctionId, constants::Slot>,
 }
 
 impl<'facts, 'data> Walk<'facts, 'data> {
@@ -108,15 +108,16 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 functions: IdVec::filled(FunctionSections::default(), facts.resolution.functions().len()),
                 module_shared: None,
                 global_zero: None,
-                reserved: HashMap::new(),
+                reserved: IdMap::default(),
                 null_symbol_value: 0,
                 first_of_inputs: SectionId::from_index(0),
+                taken: IdMap::default(),
                 skips_creation_number: facts.options.executable(),
             },
             by_name: HashMap::default(),
             shared: Vec::new(),
             comparable_constants: Vec::new(),
-            constants: HashMap::new(),
+            constants: IdMap::default(),
         };
         walk.create(Name::plain(".shstrtab"), Content::SectionNames, SectionType(SHT_STRTAB), 0, 1);
         walk.create(Name::plain(".strtab"), Content::SymbolNames, SectionType(SHT_STRTAB), 0, 1);
@@ -274,7 +275,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         };
         constants::code_arrived(self, function);
         let output = &mut self.plan.sections[text];
-        output.pieces = Pieces::one(code, section.size);
+        output.pieces = Pieces::one(code);
         output.size = section.size;
         self.plan.placement[code] = Some(Placement { section: text, offset: 0 });
     }
@@ -456,7 +457,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         row.align = row.align.max(section.align);
         let offset = row.size.next_multiple_of(section.align);
         row.size = offset + size;
-        row.pieces.push(Piece { section: id, offset, size, origin: None });
+        row.pieces.push(Piece { section: id, offset, origin: None });
         self.plan.placement[id] = Some(Placement { section: output, offset });
     }
 
