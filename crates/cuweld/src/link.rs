@@ -30,7 +30,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     // One meaning per name; the first mention of a name fixes its place in the output.
     let resolution = &trace.phase("resolve", || resolve::resolve(inputs, options, report))?;
     // Calls, direct and through pointers.
-    let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution));
+    let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution, options));
     // Its cycles, and an order from callees to callers for everything that flows up.
     let components = &trace.phase("components", || components::find(graph));
     // Kernels and what they reach stay.

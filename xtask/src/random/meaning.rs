@@ -27,6 +27,9 @@ pub fn facts(executable: &[u8], units: &[Vec<u8>]) -> Result<Vec<String>, String
     facts.calls();
     facts.code();
     facts.list.sort();
+    // A relocatable link says nothing twice of who calls whom.
+    let says_who_calls = |fact: &str| ["call ", "refers "].iter().any(|start| fact.starts_with(start));
+    facts.list.dedup_by(|fact, other| fact == other && says_who_calls(fact));
     Ok(facts.list)
 }
 
@@ -211,7 +214,8 @@ impl Facts<'_, '_> {
         let field = entry.kind.row().map(|row| row.field).unwrap_or_default();
         let part = |part: Part| {
             let bits = field.iter().filter(|bits| bits.part == part);
-            bits.map(|bits| relocation::read_field(bits, section.data, entry.offset).unwrap_or(0) << bits.value_shift).sum::<u64>()
+            bits.map(|bits| relocation::read_field(bits, section.data, entry.offset).unwrap_or(0) << bits.value_shift)
+                .sum::<u64>()
         };
         let Some(symbol) = unit.symbols.get(entry.symbol as usize) else { return "nothing".into() };
         let start = part(Part::Value).wrapping_sub(entry.addend as u64);
@@ -264,7 +268,9 @@ fn kernels_that_reach<'data>(view: &View<'data>) -> BTreeMap<u32, BTreeSet<&'dat
         match edge {
             Edge::Call { caller, callee } => calls.push((caller, callee)),
             Edge::IndirectCall { caller, prototype } => calls.extend(edges(view).filter_map(|edge| match edge {
-                Edge::AddressTaken { function, prototype: other } if string(other) == string(prototype) => Some((caller, function)),
+                Edge::AddressTaken { function, prototype: other } if string(other) == string(prototype) => {
+                    Some((caller, function))
+                }
                 _ => None,
             })),
             _ => {}

@@ -11,7 +11,7 @@ use super::live::LiveSet;
 use super::merge::{Content, Local, OutputSection, Plan};
 use super::relocate::{Referent, Relocations, is_leftover};
 use super::resolve::{Resolution, is_shared_variable};
-use crate::id::{FunctionId, Id, IdVec, SectionId, SymbolId};
+use crate::id::{FunctionId, Id, IdMap, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
@@ -32,6 +32,7 @@ pub struct Numbering {
     locals: u32,
     symbol_number: IdVec<SymbolId, u32>,
     section_symbol: IdVec<SectionId, u32>,
+    shared_instance: IdMap<FunctionId, u32>,
     extent: Extent,
 }
 
@@ -104,6 +105,7 @@ impl Numbering {
         match referent {
             Referent::Symbol(symbol) => self.symbol_number[symbol],
             Referent::Section(section) => self.section_symbol[section],
+            Referent::SharedInstance(kernel) => self.shared_instance.get(&kernel).copied().unwrap_or(0),
         }
     }
 
@@ -187,14 +189,27 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     entries.extend(present.iter().filter(is_machine_only).map(|&id| Local::Section(id)));
     let mut symbol_number = IdVec::filled(0, facts.resolution.symbols().len());
     let mut section_symbol = IdVec::filled(0, plan.sections().len());
+    let mut shared_instance = IdMap::default();
     for (index, &entry) in entries.iter().enumerate() {
         let number = index as u32 + 1;
         match entry {
             Local::Section(id) => section_symbol[id] = number,
             Local::Symbol(id) => symbol_number[id] = number,
+            Local::SharedInstance(kernel) => _ = shared_instance.insert(kernel, number),
         }
     }
-    Numbering { sections, machine_number, mercury_number, entries, linked_entries, locals, symbol_number, section_symbol, extent }
+    Numbering {
+        sections,
+        machine_number,
+        mercury_number,
+        entries,
+        linked_entries,
+        locals,
+        symbol_number,
+        section_symbol,
+        shared_instance,
+        extent,
+    }
 }
 
 /// The sections that have a class, by class, and otherwise in their order.
@@ -309,10 +324,7 @@ impl Facts<'_, '_> {
             }
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
-            Content::KernelShared(_) | Content::ModuleShared => match self.options.executable() {
-                true => self.layout.shared().is_present(id),
-                false => self.layout.size(id) > 0,
-            },
+            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_present(id),
             Content::ModuleInfo => self.info_sizes.module() > 0,
             Content::FunctionInfo(function) => self.info_sizes.linked(function) > 0,
             Content::Relocations { explicit_addends } => {
@@ -344,6 +356,7 @@ impl Facts<'_, '_> {
         match entry {
             Local::Section(id) => section_number[id] != 0 && self.has_symbol(id),
             Local::Symbol(id) => self.is_named(id),
+            Local::SharedInstance(_) => true,
         }
     }
 
@@ -351,7 +364,7 @@ impl Facts<'_, '_> {
     fn has_symbol(&self, id: SectionId) -> bool {
         let section = &self.plan.sections()[id];
         match section.content {
-            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_listed(id) || !self.options.executable(),
+            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_listed(id),
             Content::Debug => self.layout.size(id) > 0,
             Content::Pieces
             | Content::Text(_)

@@ -18,6 +18,8 @@ pub struct Names {
     pub prototypes: IdVec<PrototypeId, u32>,
     /// Those of symbols.
     pub symbols: IdVec<SymbolId, u32>,
+    /// That of the arrays of unknown size, one for all kernels.
+    pub shared_instance: u32,
     section_symbols: IdVec<SectionId, u32>,
     /// The machine's names of sections that have another one there.
     machine_section_symbols: IdMap<SectionId, u32>,
@@ -28,6 +30,9 @@ pub struct Names {
     /// Bytes that stay free behind the table of symbol names.
     pub room: u64,
 }
+
+/// What the reference linker calls a kernel's array of unknown size in a relocatable output.
+const SHARED_INSTANCE: &str = "externsharedinstance";
 
 impl Names {
     /// The name of a section of the file.
@@ -67,6 +72,7 @@ pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
     let names = Names {
         prototypes: of_symbols.prototypes,
         symbols: of_symbols.symbols,
+        shared_instance: of_symbols.shared_instance,
         section_symbols: of_symbols.sections,
         machine_section_symbols: of_symbols.machine_sections,
         sections: of_sections.machine,
@@ -125,6 +131,7 @@ fn name_sections(facts: &Facts<'_, '_>) -> SectionNames {
 struct SymbolNames {
     prototypes: IdVec<PrototypeId, u32>,
     symbols: IdVec<SymbolId, u32>,
+    shared_instance: u32,
     sections: IdVec<SectionId, u32>,
     machine_sections: IdMap<SectionId, u32>,
     /// The size of the machine's names that are not the linked ones.
@@ -140,12 +147,14 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
     let prototypes = IdVec::from(facts.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
     let mut symbols = IdVec::filled(0, plan_symbols.len());
     let mut sections = IdVec::filled(0, plan_sections.len());
+    let mut shared_instance = 0;
     for &entry in facts.plan.locals() {
         match entry {
             Local::Section(id) if plan_sections[id].content == Content::Gone => {}
             Local::Section(id) => sections[id] = table.add(&plan_sections[id].name.parts()),
             Local::Symbol(id) if is_named(id) => symbols[id] = table.add(&[plan_symbols[id].name]),
             Local::Symbol(_) => {}
+            Local::SharedInstance(_) => shared_instance = table.add(&[SHARED_INSTANCE]),
         }
     }
     for &id in facts.plan.globals().iter().filter(|&&id| is_named(id)) {
@@ -162,5 +171,5 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
             machine_sections.insert(id, table.append(&[&name]));
         }
     }
-    SymbolNames { prototypes, symbols, sections, machine_sections, renamed_size, table: table.finish() }
+    SymbolNames { prototypes, symbols, shared_instance, sections, machine_sections, renamed_size, table: table.finish() }
 }

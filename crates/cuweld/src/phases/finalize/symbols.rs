@@ -3,13 +3,13 @@
 use super::Facts;
 use super::names::Names;
 use crate::id::{SectionId, SymbolId};
-use crate::phases::load::Place;
+use crate::phases::load::{Place, SPACE_SHARED};
 use crate::phases::merge::{Content, Local};
 use crate::phases::number::Extent;
-use crate::phases::resolve::{Symbol, is_internal, is_shared_variable};
+use crate::phases::resolve::{Symbol, is_dynamic, is_internal, is_shared_variable};
 use crate::views::View;
 use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SymbolRecord};
-use cubin::symbol::{SymbolKind, info, other};
+use cubin::symbol::{Binding, SymbolKind, info, other};
 
 /// The symbol table, and the section numbers that do not fit into it.
 #[derive(Default)]
@@ -57,6 +57,12 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View) -> SymbolTable {
                 (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
             }
             Local::Symbol(id) => facts.symbol(id, names.symbols[id], view),
+            Local::SharedInstance(kernel) => {
+                let info = info(Binding::WEAK, SymbolKind::CUDA_OBJECT);
+                let (name, other) = (names.shared_instance, SPACE_SHARED | other::INTERNAL);
+                let value = facts.layout.shared().instance(kernel).unwrap_or(0);
+                (SymbolRecord { name, info, other, value, ..SymbolRecord::default() }, None)
+            }
         };
         if let Some(section) = section {
             let number = facts.numbering.section(section, view);
@@ -137,6 +143,9 @@ impl Facts<'_, '_> {
                 Some(value) => Position { section: self.plan.global_zero(), value, common: false },
                 None => Position { section: None, value: align, common: true },
             };
+        }
+        if is_dynamic(symbol) && !self.options.executable() && self.options.imitate_defects {
+            return Position { section: self.plan.module_shared(), value: 0, common: false };
         }
         let Some(definition) = symbol.definition else {
             let first = symbol.first.symbol;

@@ -19,6 +19,8 @@
 //! A variable that no code refers to disappears. One that only dead code refers to does not: it goes to the pool, where it
 //! conflicts with nobody.
 
+mod relocatable;
+
 use super::Facts;
 use super::sort::{Tie, dealt_merge_sort};
 use crate::id::{FunctionId, Id, IdMap, IdSet, SectionId, SymbolId};
@@ -42,6 +44,7 @@ pub struct SharedLayout {
     has_pool: bool,
     sections: IdMap<SectionId, Extent>,
     used: IdMap<FunctionId, u64>,
+    instances: IdMap<FunctionId, u64>,
 }
 
 /// Where a variable is.
@@ -97,6 +100,12 @@ impl SharedLayout {
         self.used.get(&kernel).copied().unwrap_or(0)
     }
 
+    /// Where the array of unknown size starts for a kernel that uses it itself, in what a relocatable output of the reference linker
+    /// holds.
+    pub fn instance(&self, kernel: FunctionId) -> Option<u64> {
+        self.instances.get(&kernel).copied()
+    }
+
     /// What becomes of each section of shared memory.
     pub fn sections(&self) -> impl Iterator<Item = (SectionId, Extent)> + '_ {
         self.sections.iter().map(|(&section, &extent)| (section, extent))
@@ -123,7 +132,7 @@ struct Group {
 pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     let mut layout = SharedLayout::default();
     if !facts.options.executable() {
-        return layout;
+        return relocatable::lay_out(facts);
     }
     let two_views = facts.options.target.views == Views::Two;
     let users = Users::find(facts);

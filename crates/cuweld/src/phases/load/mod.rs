@@ -207,7 +207,8 @@ impl InputSymbol<'_> {
 pub const OTHER_KERNEL: u8 = 0x10;
 /// Bits of `other`: the memory space of a variable.
 const OTHER_SPACE: u8 = 0xe0;
-const SPACE_SHARED: u8 = 0x40;
+/// The memory space of shared variables.
+pub const SPACE_SHARED: u8 = 0x40;
 
 /// Whether a variable with this `other` lives in shared memory.
 pub fn is_shared(other: u8) -> bool {

@@ -34,15 +34,18 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     let section = &mut walk.plan.sections[slot.section];
     section.pieces = Pieces::default();
     section.size = 0;
-    if slot.only_lost && !walk.facts.resolution.functions()[function].kernel {
+    let gathers = walk.facts.options.executable();
+    if slot.only_lost && gathers && !walk.facts.resolution.functions()[function].kernel {
         discard(walk, function);
     }
 }
 
-/// Forgets a function's constants, with their section and its name.
+/// Forgets a function's constants, with their section and, in an executable, its name.
 fn discard(walk: &mut Walk<'_, '_>, function: FunctionId) {
     if let Some(slot) = walk.constants.remove(&function) {
-        abandon(walk, slot.section);
+        if walk.facts.options.executable() {
+            abandon(walk, slot.section);
+        }
         walk.plan.functions[function].constants = None;
     }
 }

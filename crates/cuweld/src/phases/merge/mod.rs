@@ -12,7 +12,9 @@
 mod constants;
 mod machine;
 mod plan;
+mod shared;
 mod walk;
 
 pub use plan::{Content, Local, Name, OutputSection, Plan};
-pub use walk::{Facts, SharedPlacement, SharedVariable, merge};
+pub use shared::{SharedPlacement, SharedVariable};
+pub use walk::{Facts, merge};

@@ -97,6 +97,8 @@ pub enum Local {
     Section(SectionId),
     /// A local or weak symbol.
     Symbol(SymbolId),
+    /// Where a kernel's array of unknown size starts, as a relocatable output of the reference linker has it.
+    SharedInstance(FunctionId),
 }
 
 /// Where an input section went.

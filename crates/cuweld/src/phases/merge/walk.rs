@@ -2,7 +2,8 @@
 
 use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
-use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use super::shared::SharedVariable;
+use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SectionId};
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
@@ -39,30 +40,6 @@ pub struct Facts<'facts, 'data> {
     pub options: &'facts Options,
 }
 
-/// A definition of a shared variable that takes room.
-#[derive(Copy, Clone, Debug)]
-pub struct SharedVariable {
-    /// The variable.
-    pub symbol: SymbolId,
-    /// The size of this definition.
-    pub size: u64,
-    /// The alignment of this definition.
-    pub align: u64,
-    /// Whose it is.
-    pub owner: SharedPlacement,
-}
-
-/// Whose a shared variable is.
-#[derive(Copy, Clone, Debug, Eq, PartialEq)]
-pub enum SharedPlacement {
-    /// One kernel's.
-    Kernel(FunctionId),
-    /// Whoever uses it.
-    Module,
-    /// Nobody's: an array of unknown size, which has no place among the others but takes part in their order.
-    Dynamic,
-}
-
 /// Why a section of variables or constants gets a place.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub enum Cause {
@@ -89,7 +66,7 @@ pub(super) struct Walk<'facts, 'data> {
     pub(super) plan: Plan<'data>,
     /// Sections that inputs share by name.
     by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
-    shared: Vec<SharedVariable>,
+    pub(super) shared: Vec<SharedVariable>,
     /// Sections of constants that the reference linker compares with later ones.
     comparable_constants: Vec<InputSectionId>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
@@ -311,44 +288,10 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                         constants::cover(self, section, row.value.saturating_add(row.size));
                     }
                 }
-                Place::Undefined if is_shared(row.other) && row.size == 0 => {
-                    if self.plan.module_shared.is_none() {
-                        let (name, flags) = (Name::plain(".nv_debug.shared"), SHF_WRITE | SHF_ALLOC);
-                        let kind = SectionType::SHARED;
-                        self.plan.module_shared = Some(self.create(name, Content::ModuleShared, kind, flags, 1));
-                    }
-                    if resolution.symbols()[id].first.symbol == symbol {
-                        let owner = SharedPlacement::Dynamic;
-                        self.shared.push(SharedVariable { symbol: id, size: 0, align: 1, owner });
-                    }
-                }
+                Place::Undefined if is_shared(row.other) && row.size == 0 => self.array_of_unknown_size(id, symbol),
                 _ => {}
             }
             self.list(symbol);
-        }
-    }
-
-    fn shared_variable(&mut self, symbol: SymbolId, mention: InputSymbolId, section: InputSectionId) {
-        let row = &self.facts.inputs.symbols()[mention];
-        let kernel = self.facts.inputs.sections()[section].target.and_then(|code| self.function_of(code));
-        if let Some(kernel) = kernel.filter(|&kernel| !self.facts.live.contains(kernel)) {
-            self.shared_of_removed_kernel(kernel);
-        }
-        self.shared.push(SharedVariable {
-            symbol,
-            size: row.size,
-            align: row.value.max(1),
-            owner: kernel.map_or(SharedPlacement::Module, SharedPlacement::Kernel),
-        });
-    }
-
-    /// The shared memory of a kernel that is not launched leaves its name behind, if nothing else.
-    fn shared_of_removed_kernel(&mut self, kernel: FunctionId) {
-        if self.plan.functions[kernel].shared.is_none() {
-            let name = Name::of_function(".nv.shared.", self.facts.resolution.name(kernel));
-            let (content, flags) = (Content::KernelShared(kernel), SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK);
-            let shared = self.create(name, content, SectionType::SHARED, flags, 1);
-            self.plan.functions[kernel].shared = Some(shared);
         }
     }
 
@@ -579,13 +522,17 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// What is made when all inputs are read.
     fn finish(&mut self) {
         let executable = self.facts.options.executable();
-        if self.plan.global_zero.is_none() && executable && self.facts.resolution.commons().next().is_some() {
+        let places_commons = !self.facts.options.keeps_relocations();
+        if self.plan.global_zero.is_none() && places_commons && self.facts.resolution.commons().next().is_some() {
             let flags = SHF_WRITE | SHF_ALLOC;
             let name = Name::plain(".nv.global");
             self.plan.global_zero = Some(self.create(name, Content::GlobalZero, SectionType::GLOBAL, flags, 1));
         }
         self.create(Name::plain(".nv.callgraph"), Content::CallGraph, SectionType::CALLGRAPH, 0, 4);
         self.create(Name::plain(".nv.prototype"), Content::Prototypes, SectionType::PROTOTYPE, 0, 4);
+        if !executable && self.facts.options.imitate_defects {
+            self.list_shared_instances();
+        }
         if executable {
             if self.facts.options.target.views == Views::Two {
                 self.texture_slots();

@@ -12,9 +12,9 @@ use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection, Plan};
-use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_shared_variable, is_texture};
+use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_dynamic, is_shared_variable, is_texture};
 use crate::diagnostics::{Failure, Message, Report};
-use crate::id::{FileId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
 use capsule::CapsuleFields;
@@ -67,6 +67,8 @@ pub enum Referent {
     Symbol(SymbolId),
     /// A section.
     Section(SectionId),
+    /// A kernel's array of unknown size, as a relocatable output of the reference linker has it.
+    SharedInstance(FunctionId),
 }
 
 /// A value to write into a section.
@@ -335,13 +337,20 @@ impl Facts<'_, '_> {
             return Decision::Drop;
         }
         let kept = keep(Referent::Symbol(self.aliased(id)), entry.addend);
-        let stays = !self.options.executable() && (symbol.definition.is_none() || symbol.binding == Binding::WEAK);
-        if is_shared_variable(symbol) && !stays {
+        // A relocatable output of the reference linker settles what a later definition can not replace.
+        if !self.options.executable() && symbol.binding == Binding::WEAK {
+            return Decision::Keep(kept);
+        }
+        if let (true, Content::Text(kernel)) = (is_dynamic(symbol), section.content)
+            && self.layout.shared().instance(kernel).is_some()
+        {
+            return Decision::Keep(keep(Referent::SharedInstance(kernel), entry.addend));
+        }
+        if is_shared_variable(symbol) {
             let address = self.shared_address(section, id);
             let value = address.wrapping_add_signed(entry.addend);
             let patch = Patch { add: !is_debug, ..patch(value) };
-            let is_dynamic = symbol.definition.is_none();
-            return if is_dynamic { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
+            return if is_dynamic(symbol) { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
         if is_texture(symbol) && kinds::selects_texture(entry.kind) {
             let textures = self.layout.textures();
@@ -415,9 +424,10 @@ impl Facts<'_, '_> {
 
     fn shared_address(&self, section: &OutputSection<'_>, id: SymbolId) -> u64 {
         let shared = self.layout.shared();
-        if let (Some(definition), false) = (self.resolution.symbols()[id].definition, self.options.executable()) {
+        if !self.options.executable() {
             // What a relocatable output of the reference linker holds: not the address, but the alignment.
-            return self.inputs.symbols()[definition.symbol].value;
+            let definition = self.resolution.symbols()[id].definition;
+            return definition.map_or(0, |definition| self.inputs.symbols()[definition.symbol].value);
         }
         if self.resolution.symbols()[id].definition.is_some() {
             return shared.address(id).map_or(u64::MAX, |address| address.offset);

@@ -211,6 +211,11 @@ pub fn is_shared_variable(symbol: &Symbol<'_>) -> bool {
     symbol.function.is_none() && is_shared(symbol.other)
 }
 
+/// Whether a symbol is an array of unknown size in shared memory.
+pub fn is_dynamic(symbol: &Symbol<'_>) -> bool {
+    is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0
+}
+
 /// Whether the compiler marked a symbol as its own business: constants of one function, parameters.
 pub fn is_internal(symbol: &Symbol<'_>) -> bool {
     symbol.other & 3 == 1 && !is_shared(symbol.other)

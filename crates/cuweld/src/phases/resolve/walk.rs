@@ -244,6 +244,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     fn has_home(&self, section: InputSectionId) -> bool {
         let row = &self.inputs.sections()[section];
         match (row.role, row.target) {
+            // Every copy of a kernel has its parameters in one place.
+            (Role::FunctionConstants(0), _) => true,
             (Role::FunctionConstants(_), Some(code)) => {
                 matches!(self.result.code_fate(self.inputs, code), Fate::Taken | Fate::Replaced)
             }
