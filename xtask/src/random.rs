@@ -14,7 +14,7 @@ mod mistakes;
 mod model;
 mod recoded;
 mod relink;
-mod rng;
+pub mod rng;
 mod run;
 
 use std::collections::BTreeMap;

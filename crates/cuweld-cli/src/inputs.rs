@@ -1,16 +1,17 @@
 //! The files of a link: found, read, and the members of thin archives with them.
 
-use crate::heap;
+use crate::bytes::{Bytes, Identity};
 use crate::options::{InputItem, InputSource, LinkArguments, Members};
+use crate::resources;
 use cuweld::Demand;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld::inputs::RawInput;
 use fatbin::archive::{self, Contents, MAX_DEPTH};
 use fatbin::{Archive, Kind, identify};
-use memmap2::Mmap;
+use rayon::prelude::*;
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name of the device runtime library, which is linked only if it is needed.
@@ -20,6 +21,8 @@ const RUNTIME_LIBRARY: &str = "libcudadevrt";
 #[derive(Default)]
 pub struct Files {
     files: Vec<File>,
+    /// Everything that was opened, by the names that messages use.
+    opened: Vec<(String, Identity)>,
     /// Libraries that were found nowhere.
     pub not_found: Vec<String>,
 }
@@ -42,6 +45,26 @@ impl Files {
     pub fn raw_inputs(&self) -> Vec<RawInput<'_>> {
         self.files.iter().map(File::raw_input).collect()
     }
+
+    /// Refuses outputs that would replace what they are made of, whatever names lead there.
+    pub fn check_outputs<'path>(&self, outputs: impl Iterator<Item = &'path Path>, report: &mut Report) -> Result<(), Failure> {
+        for output in outputs {
+            let Some(identity) = std::fs::metadata(output).ok().and_then(|found| Identity::of(&found)) else { continue };
+            if let Some((input, _)) = self.opened.iter().find(|(_, opened)| *opened == identity) {
+                let file = output.to_string_lossy().into_owned();
+                return report.fatal(Message::OutputIsInput { file, input: input.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses inputs that were changed since they were opened.
+    pub fn check_unchanged(&self, report: &mut Report) -> Result<(), Failure> {
+        match self.files.iter().find(|file| file.bytes.were_changed()) {
+            Some(file) => report.fatal(Message::InputChanged { file: file.name.clone() }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl File {
@@ -59,16 +82,22 @@ impl File {
 
 /// Reads the inputs of a link, in link order.
 pub fn read(arguments: &LinkArguments, report: &mut Report) -> Result<Files, Failure> {
-    let many_files = arguments.inputs.len() >= heap::MANY_FILES;
-    if many_files {
-        heap::expect_much();
-    }
+    let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
+    let find = |item: &InputItem| find(item, arguments);
+    let found: Vec<_> = match items.len() < resources::MANY_FILES {
+        true => items.iter().map(|item| find(item)).collect(),
+        false => items.par_iter().map(|item| find(item)).collect(),
+    };
     let mut files = Files::default();
     let mut archives = HashSet::new();
-    for item in arguments.inputs_in_link_order() {
-        let Some((path, bytes)) = find(item, arguments, report)? else {
-            files.not_found.push(shown(&item.source));
-            continue;
+    for (item, found) in items.into_iter().zip(found) {
+        let (path, bytes) = match found {
+            Ok(Some(found)) => found,
+            Ok(None) => {
+                files.not_found.push(shown(&item.source));
+                continue;
+            }
+            Err(error) => return unreadable(shown(&item.source), &error, report),
         };
         let kind = identify(bytes.as_ref());
         // An archive that was given twice is read once; an object that was given twice is a mistake that the link reports.
@@ -78,14 +107,12 @@ pub fn read(arguments: &LinkArguments, report: &mut Report) -> Result<Files, Fai
             continue;
         }
         let name = path.to_string_lossy().into_owned();
+        files.opened.extend(bytes.identity.map(|identity| (name.clone(), identity)));
         let file = File { name, demand: demand(item, &path, arguments), path, bytes, member: false };
         match kind {
             Kind::ThinArchive => add_members(&file, 0, &mut files, report)?,
             _ => files.files.push(file),
         }
-    }
-    if !many_files && files.size() >= heap::WORTH_HUGE_PAGES {
-        heap::expect_much();
     }
     Ok(files)
 }
@@ -103,14 +130,9 @@ fn demand(item: &InputItem, path: &Path, arguments: &LinkArguments) -> Demand {
 }
 
 /// Finds and reads an input. A library that is nowhere is no error: compilers pass the host's libraries on, too.
-fn find(item: &InputItem, arguments: &LinkArguments, report: &mut Report) -> Result<Option<(PathBuf, Bytes)>, Failure> {
+fn find(item: &InputItem, arguments: &LinkArguments) -> io::Result<Option<(PathBuf, Bytes)>> {
     let file_name = match &item.source {
-        InputSource::File(path) => {
-            return match read_file(path) {
-                Ok(bytes) => Ok(Some((path.clone(), bytes))),
-                Err(error) => unreadable(path.to_string_lossy().into_owned(), &error, report),
-            };
-        }
+        InputSource::File(path) => return Ok(Some((path.clone(), Bytes::of(path)?))),
         InputSource::Library(name) => {
             let mut file_name = OsString::from("lib");
             file_name.push(name);
@@ -120,7 +142,7 @@ fn find(item: &InputItem, arguments: &LinkArguments, report: &mut Report) -> Res
         InputSource::LibraryFile(name) => name.clone(),
     };
     let candidates = arguments.library_paths.iter().map(|folder| folder.join(&file_name));
-    Ok(candidates.filter_map(|path| read_file(&path).ok().map(|bytes| (path, bytes))).next())
+    Ok(candidates.filter_map(|path| Bytes::of(&path).ok().map(|bytes| (path, bytes))).next())
 }
 
 fn shown(source: &InputSource) -> String {
@@ -152,16 +174,17 @@ fn add_members(archive: &File, depth: u8, files: &mut Files, report: &mut Report
     for member in members {
         let path = folder.join(member_path(member.name));
         let name = format!("{}:{}", archive.name, member.display_name());
-        let bytes = match read_file(&path) {
+        let bytes = match Bytes::of(&path) {
             Ok(bytes) => bytes,
             Err(error) => return unreadable(name, &error, report),
         };
+        files.opened.extend(bytes.identity.map(|identity| (name.clone(), identity)));
         let bytes = match member.contents {
             Contents::Inside(_) | Contents::File { .. } => bytes,
             Contents::NestedMember { offset, .. } => {
                 let nested = Archive::parse(bytes.as_ref()).and_then(|nested| nested.member_at(offset));
                 match nested.map(|member| member.contents) {
-                    Ok(Contents::Inside(contents)) => Bytes::Read(contents.to_vec()),
+                    Ok(Contents::Inside(contents)) => bytes.part(contents),
                     Ok(_) => bytes,
                     Err(error) => return damaged(error, report),
                 }
@@ -185,38 +208,4 @@ fn member_path(name: &[u8]) -> &Path {
 #[cfg(not(unix))]
 fn member_path(name: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(name).into_owned())
-}
-
-/// The bytes of an input.
-enum Bytes {
-    Mapped(Mmap),
-    Read(Vec<u8>),
-}
-
-impl AsRef<[u8]> for Bytes {
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Bytes::Mapped(map) => map,
-            Bytes::Read(bytes) => bytes,
-        }
-    }
-}
-
-/// Below this, reading is faster than mapping.
-const WORTH_MAPPING: u64 = 64 << 10;
-
-#[allow(unsafe_code, reason = "the one memory map of the program")]
-fn read_file(path: &Path) -> io::Result<Bytes> {
-    let mut file = std::fs::File::open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.len() < WORTH_MAPPING {
-        // One byte more than the file has, so that its end is found without asking for room again.
-        let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
-        file.read_to_end(&mut bytes)?;
-        return Ok(Bytes::Read(bytes));
-    }
-    // SAFETY: the map is read-only. A file that someone else changes meanwhile can change the result or end the
-    // program, as with every linker that maps its inputs; it can not make safe code misbehave otherwise, because no
-    // invariant is kept about these bytes beyond a check.
-    unsafe { Mmap::map(&file) }.map(Bytes::Mapped)
 }

@@ -1,19 +1,23 @@
 //! A link from the command line: files in, a file out.
 
-use crate::compilers::{ToolkitCompilers, compile_options};
+use crate::bytes;
+use crate::compilers::{compile_options, compilers};
 use crate::finalizer;
 use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
-use crate::output;
+use crate::output::{self, Pending};
+use crate::resources;
 use crate::side_files;
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
-use cuweld::inputs::lower::{Compilers, Lowered, Object, lower, units_left_out};
+use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, unpack};
 use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText};
 use cuweld::trace::Trace;
-use cuweld::{Demand, Input};
+use cuweld::{Demand, Finished, Input};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -26,6 +30,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
     })
     .limit_errors(arguments.messages.error_limit.filter(|&most| most > 0).map(|most| most as usize));
     let renderer = messages.renderer(arguments);
+    bytes::report_with(&renderer);
     for warning in messages.show_found_while_reading(&renderer, &arguments.warnings) {
         report.add(usage_diagnostic(warning));
     }
@@ -70,8 +75,34 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     // A virtual architecture is accepted, but there is nothing that could be made for it.
     let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
+    let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
+    if has_many_files {
+        resources::take(arguments.execution.threads, true);
+    }
     let files = trace.phase("read", || inputs::read(arguments, report))?;
-    start_threads(arguments, &files);
+    if !has_many_files {
+        resources::take(arguments.execution.threads, files.size() >= resources::LARGE);
+    }
+    files.check_outputs(arguments.outputs(), report)?;
+    let inputs = Inputs { files: &files, target, host_section };
+    // What a file that was changed meanwhile made the link say is not what is wrong.
+    link_files(inputs, arguments, messages, report, trace).or_else(|failure| files.check_unchanged(report).and(Err(failure)))
+}
+
+/// What was read.
+struct Inputs<'files> {
+    files: &'files Files,
+    target: &'static Target,
+    host_section: Option<Vec<u8>>,
+}
+
+fn link_files(
+    Inputs { files, target, host_section }: Inputs<'_>,
+    arguments: &LinkArguments,
+    messages: &Messages,
+    report: &mut Report,
+    trace: &mut Trace,
+) -> Result<(), Failure> {
     let raw = files.raw_inputs();
     if arguments.messages.trace {
         raw.iter().for_each(|input| report.list(input.name.as_str()));
@@ -79,32 +110,29 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let unpacked = trace.phase("unpack", || unpack(&raw, &unpack_options(arguments, messages, target), report))?;
     let explains = arguments.messages.verbose && !messages.as_reference(arguments);
     if explains {
-        say_what_was_skipped(&files, &unpacked, report);
+        say_what_was_skipped(files, &unpacked, report);
     }
-    let compilers = ToolkitCompilers::new(&arguments.compile);
     let lowered = trace.phase("lower", || {
-        let compilers = Compilers {
-            assemble: &|assembly| compilers.assemble(assembly),
-            optimize: &|optimization| compilers.optimize(optimization),
-        };
-        lower(&unpacked, &compile_options(arguments, target, explains), &compilers, report)
+        let options = compile_options(arguments, target, explains);
+        compilers(&arguments.compile).lend(|compilers| lower(&unpacked, &options, compilers, report))
     })?;
-    let (image, ids, graphviz) = match lowered {
+    let (saved, ids, graphviz) = match lowered {
         Lowered::Finished(image) => {
             let is_runtime = |unit: usize| unpacked.units.get(unit).is_some_and(|unit| unit.demand == Demand::Runtime);
             let mut ids: Vec<&str> = unpacked.registered(is_runtime).collect();
             // The reference linker adds a module that was optimized in front of those before it.
             ids.reverse();
-            (image, ids, None)
+            (save(arguments, |file| file.write_all(&image), report)?, ids, None)
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let options = Options { host_section, ..options(arguments, messages, target, &unpacked) };
-            let linked = cuweld::link(&inputs, &options, report, trace).inspect_err(|_| {
+            let save = |image: &Finished<'_, '_>, report: &mut Report| save(arguments, |file| image.write_to(file), report);
+            let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && !explains && report.diagnostics().any(is_missing) {
-                    say_what_was_skipped(&files, &unpacked, report);
+                    say_what_was_skipped(files, &unpacked, report);
                 }
             })?;
             if explains && target.views == Views::Two {
@@ -117,13 +145,14 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
             (linked.image, unpacked.registered(|unit| left_out.contains(&unit)).collect(), linked.graphviz)
         }
     };
+    files.check_unchanged(report)?;
     if let Some(path) = &arguments.files.register_link_binaries
         && !arguments.compile.emit_ptx
     {
         write(path, registrations(&ids).as_bytes(), report)?;
     }
-    if let Some(path) = &arguments.output {
-        trace.phase("save", || write(path, &image, report))?;
+    if let (Some(path), Some(saved)) = (&arguments.output, saved) {
+        saved.commit().map_err(|error| not_written(path, &error, report))?;
     }
     if let (Some(path), Some(text)) = (&arguments.files.dot, graphviz) {
         write(path, text.as_bytes(), report)?;
@@ -134,30 +163,25 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     }
 }
 
-/// Below this many bytes of input, starting a thread takes longer than it could save.
-const WORTH_THREADS: usize = 256 << 10;
-
-/// This thread works, too: it would only wait for the others otherwise.
-fn start_threads(arguments: &LinkArguments, files: &Files) {
-    let threads = match arguments.execution.threads {
-        Some(threads) if threads > 0 => threads as usize,
-        _ if files.size() < WORTH_THREADS => 1,
-        // As many as the machine has processors.
-        _ => 0,
-    };
-    // It fails if there are threads already, and there are none yet, or if the system gives none: then this one works alone.
-    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
-    if pool(threads).is_err() {
-        _ = pool(1);
-    }
+/// Writes the output, if one is wanted. It takes its place when everything else is done.
+fn save(
+    arguments: &LinkArguments,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+    report: &mut Report,
+) -> Result<Option<Pending>, Failure> {
+    let Some(path) = &arguments.output else { return Ok(None) };
+    let saved = Pending::begin(path).and_then(|mut pending| write(&mut pending.file).map(|()| pending));
+    saved.map(Some).map_err(|error| not_written(path, &error, report))
 }
 
 fn write(path: &Path, bytes: &[u8], report: &mut Report) -> Result<(), Failure> {
-    output::write(path, bytes).map_err(|error| {
-        let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
-        report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
-        Failure::Fatal
-    })
+    output::write(path, bytes).map_err(|error| not_written(path, &error, report))
+}
+
+fn not_written(path: &Path, error: &io::Error, report: &mut Report) -> Failure {
+    let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
+    report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
+    Failure::Fatal
 }
 
 /// What the compiler driver compiles the host's side of the program with.
@@ -230,6 +254,7 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         stack_warning_per_call: messages.as_reference(arguments),
         extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,
+        largest_image: arguments.execution.max_unpacked,
         dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
             // The reference linker demangles in either case.
             CallgraphNames::Mangled if !messages.as_reference(arguments) => NameStyle::Mangled,

@@ -44,6 +44,8 @@ pub struct Options {
     pub verbose: bool,
     /// Print the call graph.
     pub dump_call_graph: Option<NameStyle>,
+    /// The most bytes that the result may have (`--max-unpacked`); if nothing is said, some times what the inputs have.
+    pub largest_image: Option<u64>,
     /// Listings that are made on request.
     pub listings: Listings,
     /// Make the same mistakes as the reference linker where those change the program, for comparing files; never the default.
@@ -146,6 +148,17 @@ impl ToolNoteText {
         }
     }
 
+    /// The note that libnvJitLink 13.0.88 would write: for comparing files, never the default.
+    pub fn nvjitlink_13_0_88() -> Self {
+        ToolNoteText {
+            object: "in-memory-ELF-image".into(),
+            tool: "nvJIT API".into(),
+            version: "Cuda compilation tools, release 13.0, V13.0.88".into(),
+            build: "Build system must define TOOLS_VERSION_EXTENDED".into(),
+            options: "JIT API Command Line Options".into(),
+        }
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         ToolNote { object: &self.object, tool: &self.tool, version: &self.version, build: &self.build, options: &self.options }
             .encode()
@@ -175,6 +188,7 @@ impl Options {
             extra_warnings: false,
             verbose: false,
             dump_call_graph: None,
+            largest_image: None,
             listings: Listings::default(),
             imitate_defects: false,
             note: ToolNoteText::cuweld(&format!("-arch {} ", target.name)),

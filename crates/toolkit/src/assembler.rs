@@ -61,7 +61,7 @@ impl Assembler {
             _ if messages.is_empty() => {
                 Err(Error::Unusable(format!("'{}' ended without a result ({})", self.path.display(), output.status)))
             }
-            _ => Err(Error::Refused(messages)),
+            _ => Err(Error::Refused(messages.join("\n"))),
         }
     }
 }

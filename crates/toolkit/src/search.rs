@@ -15,6 +15,8 @@ pub struct Search {
     pub folder: Option<PathBuf>,
     /// The toolkit's folder of the NVVM library, which compilers name.
     pub nvvm_folder: Option<PathBuf>,
+    /// The address of `nvJitLinkCreate` in a library that is not to be used: the one that is asking, where it has that name itself.
+    pub not_this: Option<usize>,
 }
 
 /// A place that was tried.
@@ -70,10 +72,13 @@ impl Search {
         let places = self.places();
         let folders = places.iter().flat_map(|place| LIBRARY_FOLDERS.map(|folder| place.folder.join(folder)));
         let paths = folders.flat_map(|folder| OPTIMIZER_NAMES.map(|name| folder.join(name)));
-        match paths.into_iter().find(|path| path.is_file()) {
-            Some(path) => Optimizer::load(&path),
-            None => Err(Error::Missing { what: "the CUDA toolkit's library for link-time optimization, libnvJitLink,", places }),
+        for path in paths.filter(|path| path.is_file()) {
+            let optimizer = Optimizer::load(&path)?;
+            if Some(optimizer.address()) != self.not_this {
+                return Ok(optimizer);
+            }
         }
+        Err(Error::Missing { what: "the CUDA toolkit's library for link-time optimization, libnvJitLink,", places })
     }
 
     /// Where a toolkit may be, in the order in which it is looked for.
@@ -152,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_named_folder_is_the_only_place() {
-        let search = Search { folder: Some("/nowhere".into()), nvvm_folder: Some("/elsewhere/nvvm".into()) };
+        let search = Search { folder: Some("/nowhere".into()), nvvm_folder: Some("/elsewhere/nvvm".into()), not_this: None };
         assert_eq!(search.places(), [Place { folder: "/nowhere".into(), why: "--toolkit" }]);
         let error = search.assembler().expect_err("nothing is there");
         assert!(matches!(error, Error::Missing { places, .. } if places.len() == 1));
@@ -160,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_folder_beside_the_nvvm_library_comes_first() {
-        let search = Search { folder: None, nvvm_folder: Some("/elsewhere/nvvm".into()) };
+        let search = Search { folder: None, nvvm_folder: Some("/elsewhere/nvvm".into()), not_this: None };
         assert_eq!(search.places()[0].folder, Path::new("/elsewhere"));
     }
 }

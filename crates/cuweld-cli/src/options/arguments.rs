@@ -6,7 +6,7 @@
 use super::architecture::Architecture;
 use super::problem::UsageProblem;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What the program is asked to do.
 ///
@@ -76,6 +76,12 @@ impl LinkArguments {
     pub fn inputs_in_link_order(&self) -> impl Iterator<Item = &InputItem> {
         let is_file = |item: &&InputItem| matches!(item.source, InputSource::File(_));
         self.inputs.iter().filter(is_file).chain(self.inputs.iter().filter(move |item| !is_file(item)))
+    }
+
+    /// Every file that the link writes.
+    pub fn outputs(&self) -> impl Iterator<Item = &Path> {
+        let SideFiles { register_link_binaries, dot, map, time_trace, .. } = &self.files;
+        [&self.output, register_link_binaries, dot, map, time_trace].into_iter().flatten().map(PathBuf::as_path)
     }
 }
 

@@ -93,6 +93,11 @@ messages! {
         "The host's linker `ld` gave no script of its own, or does not accept the script that was made.";
     2009 Fatal CannotRun { file: String, cause: String } "Could not run '{file}'"
         "The program that the link was to be handed over to could not be started. The cause is the operating system's.";
+    2010 Fatal InputChanged { file: String } "Input file '{file}' was changed while it was linked"
+        "Somebody wrote to the file, or shortened it, before the link was done. What was linked is neither the old file nor the new one, \
+         so nothing was written. Link again once the file is complete: in a build, the link does not wait for what makes the file.";
+    2011 Fatal OutputIsInput { file: String, input: String } "Output file '{file}' is the input file '{input}'"
+        "The result would replace one of the files that it is made of: both names lead to the same file. Give another name for the output.";
     3001 Fatal BadObject { file: String, problem: String } "Input file '{file}' is damaged: {problem}"
         "The file claims to be a device object, but its contents contradict each other: a size that reaches past the \
          end, an index that names nothing. It was cut short or overwritten; build it again.";
@@ -153,6 +158,9 @@ messages! {
         "The object is for another GPU of the same family, and uses instructions that have to be generated anew for the target. \
          This linker generates no code. Compile the object for the target, or give the toolkit's linker as --finalizer: the link \
          is then handed to it.";
+    3040 Fatal TooLarge { size: u64, limit: u64 } "The result would have {size} bytes, more than the {limit} that are allowed"
+        "The inputs ask for far more room in the file than they have bytes themselves, which damaged files do. If it is meant, \
+         --max-unpacked allows it.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"

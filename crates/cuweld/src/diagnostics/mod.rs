@@ -96,11 +96,13 @@ pub struct WarningPolicy {
 }
 
 /// Why a link ended without an image.
-#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+#[derive(Copy, Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Failure {
     /// Something that makes going on pointless: unreadable input, clashing definitions.
+    #[error("the link can not be made")]
     Fatal,
     /// The program is wrong: undefined references, limits exceeded.
+    #[error("the program is wrong")]
     Errors,
 }
 

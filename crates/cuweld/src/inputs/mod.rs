@@ -85,6 +85,19 @@ pub struct Unit<'data> {
     pub demand: Demand,
 }
 
+impl Unit<'_> {
+    /// The same with contents of its own.
+    pub fn into_owned(self) -> Unit<'static> {
+        let owned = |bytes: Cow<'_, [u8]>| Cow::Owned(bytes.into_owned());
+        let code = match self.code {
+            Code::Cubin(bytes) => Code::Cubin(owned(bytes)),
+            Code::Ptx { text, options } => Code::Ptx { text: owned(text), options },
+            Code::LtoIr { data, bare, options } => Code::LtoIr { data: owned(data), bare, options },
+        };
+        Unit { name: self.name, code, demand: self.demand }
+    }
+}
+
 /// Code for the target.
 #[derive(Clone, Debug)]
 pub enum Code<'data> {

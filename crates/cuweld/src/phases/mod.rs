@@ -5,6 +5,7 @@ pub mod callgraph;
 pub mod components;
 pub mod explain;
 pub mod finalize;
+pub mod image_size;
 pub mod info;
 pub mod layout;
 pub mod listing;

@@ -1,7 +1,4 @@
-//! Finalize: string tables, symbol table, notes and headers; then everything into one buffer.
-//!
-//! All sizes are known before the first byte is written, so the sections are disjoint slices of one buffer and can be written on any
-//! number of threads.
+//! Finalize: string tables, symbol table, notes and headers; with them, everything that the file is written from.
 
 mod headers;
 mod map;
@@ -10,6 +7,7 @@ mod notes;
 mod segments;
 mod strings;
 mod symbols;
+mod write;
 
 use super::callgraph::CallGraph;
 use super::info::{Info, InfoSizes};
@@ -32,7 +30,6 @@ use cubin::relocation::{self, Mode, Relocation};
 use cubin::section::SectionType;
 use cubin::write::Image;
 use names::Names;
-use rayon::prelude::*;
 use symbols::{RESERVED_FOR_TOOLS, SymbolTable};
 
 /// The facts that the file is made from.
@@ -77,15 +74,15 @@ enum Body {
     Made(Vec<u8>),
 }
 
-/// The finished link: the size of the file is known, and it can be written.
-pub struct Linked<'facts, 'data> {
+/// The finished file: its size is known, and it can be written.
+pub struct Finished<'facts, 'data> {
     facts: Facts<'facts, 'data>,
     image: Image,
     bodies: Vec<Body>,
 }
 
 /// Makes everything but the copy of the inputs' bytes.
-pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Linked<'facts, 'data> {
+pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Finished<'facts, 'data> {
     let (names, section_names, symbol_names) = names::name(&facts);
     let mut machine = symbols::write(&facts, &names, View::Machine);
     let mut mercury = match facts.numbering.has_two_views() {
@@ -119,42 +116,7 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Linked<'facts, 'd
         })
         .collect();
     let image = headers::make(&facts, &names, &bodies);
-    Linked { facts, image, bodies }
-}
-
-impl Linked<'_, '_> {
-    /// The size of the file.
-    pub fn size(&self) -> u64 {
-        self.image.size()
-    }
-
-    /// Writes the file into a buffer of its size whose bytes are zero.
-    pub fn write(&self, out: &mut [u8]) -> cubin::Result<()> {
-        self.image.write_headers(out)?;
-        let mut parts = Vec::with_capacity(self.bodies.len());
-        let mut rest = out;
-        let mut position = 0;
-        // Sections stand in the file in the order of their numbers, so the buffer can be cut up from the front.
-        for ((&file_section, body), header) in
-            self.facts.numbering.sections().iter().zip(&self.bodies).zip(&self.image.sections[1..])
-        {
-            if !file_section.takes_bytes(header) || self.facts.shares_bytes(file_section) {
-                continue;
-            }
-            let (_, from_start) = rest.split_at_mut((header.offset - position) as usize);
-            let (part, behind) = from_start.split_at_mut(header.size as usize);
-            parts.push((file_section, body, part));
-            rest = behind;
-            position = header.offset + header.size;
-        }
-        parts.into_par_iter().with_min_len(64).try_for_each(|(file_section, body, part)| match body {
-            Body::Made(bytes) => {
-                part.copy_from_slice(bytes);
-                Ok(())
-            }
-            Body::FromFacts => self.facts.write_section(file_section, part),
-        })
-    }
+    Finished { facts, image, bodies }
 }
 
 impl FileSection {
@@ -295,7 +257,7 @@ impl Facts<'_, '_> {
                 place.copy_from_slice(data);
             }
         }
-        for patch in &self.relocations.in_view(part.section, part.view).patches {
+        for patch in self.relocations.in_view(part.section, part.view).patches {
             let field = patch.kind.row().map(|row| row.field).unwrap_or_default();
             let mode = if patch.add { Mode::Add } else { Mode::Replace };
             relocation::apply(field, out, patch.offset, patch.value, patch.bank.unwrap_or(0), mode)?;
@@ -319,13 +281,13 @@ impl Facts<'_, '_> {
         let Some(target) = section.target else { return &[] };
         match self.machine_debug.of(target) {
             Some(contents) if view == View::Machine => &contents.kept,
-            _ => &self.relocations.in_view(target, view).kept,
+            _ => self.relocations.in_view(target, view).kept,
         }
     }
 
     /// The relocations that were applied to the section that `section` is for.
     fn resolved(&self, section: &OutputSection<'_>, view: View) -> &[Kept] {
-        section.target.map_or(&[], |target| &self.relocations.in_view(target, view).resolved)
+        section.target.map_or(&[], |target| self.relocations.in_view(target, view).resolved)
     }
 
     fn write_entries<'entry>(&self, entries: impl Iterator<Item = &'entry Kept>, explicit_addends: bool, out: &mut [u8]) {

@@ -10,6 +10,7 @@ use crate::phases::resolve::{Symbol, is_dynamic, is_internal, is_shared_variable
 use crate::views::View;
 use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SymbolRecord};
 use cubin::symbol::{Binding, SymbolKind, info, other};
+use rayon::prelude::*;
 
 /// The symbol table, and the section numbers that do not fit into it.
 #[derive(Default)]
@@ -50,36 +51,40 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View) -> SymbolTable {
     };
     let mut section_numbers = numbers.map(|count| vec![0; count * 4]);
     SymbolRecord { value: facts.plan.null_symbol_value(), ..SymbolRecord::default() }.write(&mut table);
-    for (index, &entry) in entries.iter().enumerate() {
-        let (mut record, section) = match entry {
-            Local::Section(id) => {
-                let name = names.section_symbol(id, view);
-                (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
-            }
-            Local::Symbol(id) => facts.symbol(id, names.symbols[id], view),
-            Local::SharedInstance(kernel) => {
-                let info = info(Binding::WEAK, SymbolKind::CUDA_OBJECT);
-                let (name, other) = (names.shared_instance, SPACE_SHARED | other::INTERNAL);
-                let value = facts.layout.shared().instance(kernel).unwrap_or(0);
-                (SymbolRecord { name, info, other, value, ..SymbolRecord::default() }, None)
-            }
-        };
-        if let Some(section) = section {
-            let number = facts.numbering.section(section, view);
-            let fits = number < u32::from(SHN_LORESERVE);
-            record.section = if fits { number as u16 } else { SHN_XINDEX };
-            if let Some(numbers) = &mut section_numbers {
-                let is_linked = facts.numbering.extent() == Extent::ManyLinked
-                    && facts.plan.sections()[section].content != Content::MachineParameters;
-                let shown = match fits {
-                    true if is_linked => facts.plan.creation_number(section),
-                    true => 0,
-                    false => number,
-                };
-                numbers[(index + 1) * 4..(index + 2) * 4].copy_from_slice(&shown.to_le_bytes());
-            }
+    let entry = |entry: Local| match entry {
+        Local::Section(id) => {
+            let name = names.section_symbol(id, view);
+            (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
         }
-        record.write(&mut table[(index + 1) * SymbolRecord::SIZE..]);
+        Local::Symbol(id) => facts.symbol(id, names.symbols[id], view),
+        Local::SharedInstance(kernel) => {
+            let info = info(Binding::WEAK, SymbolKind::CUDA_OBJECT);
+            let (name, other) = (names.shared_instance, SPACE_SHARED | other::INTERNAL);
+            let value = facts.layout.shared().instance(kernel).unwrap_or(0);
+            (SymbolRecord { name, info, other, value, ..SymbolRecord::default() }, None)
+        }
+    };
+    let number = |section: SectionId| facts.numbering.section(section, view);
+    let fits = |number: u32| number < u32::from(SHN_LORESERVE);
+    let (_, records) = table.split_at_mut(SymbolRecord::SIZE);
+    let records = records.par_chunks_exact_mut(SymbolRecord::SIZE).zip(entries).with_min_len(1024);
+    records.for_each(|(out, &local)| {
+        let (mut record, section) = entry(local);
+        if let Some(number) = section.map(number) {
+            record.section = if fits(number) { number as u16 } else { SHN_XINDEX };
+        }
+        record.write(out);
+    });
+    for (out, &local) in section_numbers.iter_mut().flat_map(|numbers| numbers[4..].chunks_exact_mut(4)).zip(entries) {
+        let (_, Some(section)) = entry(local) else { continue };
+        let is_linked = facts.numbering.extent() == Extent::ManyLinked
+            && facts.plan.sections()[section].content != Content::MachineParameters;
+        let shown = match fits(number(section)) {
+            true if is_linked => facts.plan.creation_number(section),
+            true => 0,
+            false => number(section),
+        };
+        out.copy_from_slice(&shown.to_le_bytes());
     }
     SymbolTable { table, section_numbers }
 }
@@ -141,7 +146,7 @@ impl Facts<'_, '_> {
         if let Some(align) = symbol.common_align {
             return match self.layout.common(id) {
                 Some(value) => Position { section: self.plan.global_zero(), value, common: false },
-                None => Position { section: None, value: align, common: true },
+                None => Position { section: None, value: align.get().into(), common: true },
             };
         }
         if is_dynamic(symbol) && !self.options.executable() && self.options.imitate_defects {

@@ -40,7 +40,12 @@ impl Arrangement {
                         search.find(start, rest)
                     }
                 };
-                let twin = twin.filter(|&twin| sections.get(twin as usize).is_some_and(|twin| !is_mercury(twin)));
+                // Both have bytes in the file, or neither: the size of one says how many the other has in the result.
+                let has_bytes = !views::plain_kind(section.kind()).is_no_bits();
+                let fits = |twin: &Section<'_>| {
+                    !is_mercury(twin) && twin.kind() != SectionType::NULL && has_bytes != twin.kind().is_no_bits()
+                };
+                let twin = twin.filter(|&twin| sections.get(twin as usize).is_some_and(fits));
                 let twin = twin.ok_or(section.index)?;
                 machine[section.index as usize] = Some(twin);
                 is_twin[twin as usize] = true;

@@ -78,7 +78,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let mut walk = Walk {
             facts,
             plan: Plan {
-                sections: IdVec::new(),
+                sections: IdVec::with_capacity(facts.inputs.sections().len() + facts.resolution.functions().len()),
                 locals: Vec::new(),
                 globals: Vec::new(),
                 placement: IdVec::filled(None, facts.inputs.sections().len()),

@@ -7,6 +7,7 @@
 //! The reference linker keeps relocations in lists with the newest in front, and writes them in that order.
 
 mod capsule;
+mod outcomes;
 
 use super::layout::Layout;
 use super::live::LiveSet;
@@ -14,14 +15,15 @@ use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection, Plan};
 use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_dynamic, is_shared_variable, is_texture};
 use crate::diagnostics::{Failure, Message, Report};
-use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
 use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
 use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
-use rayon::prelude::*;
+pub use outcomes::Outcome;
+use outcomes::{Outcomes, Run};
 
 /// What is left of the relocations, and what has to be written into the sections.
 #[derive(Debug)]
@@ -29,20 +31,6 @@ pub struct Relocations {
     linked: Outcomes,
     /// In the machine's view, where that is not the one that is linked. Debug information has a phase of its own.
     machine: Option<Outcomes>,
-}
-
-/// What became of the relocations of all sections; most have none.
-type Outcomes = IdVec<SectionId, Option<Box<Outcome>>>;
-
-/// What became of the relocations of one section.
-#[derive(Debug)]
-pub struct Outcome {
-    /// Those that stay, in file order.
-    pub kept: Vec<Kept>,
-    /// Those that were applied, in file order, where that is recorded.
-    pub resolved: Vec<Kept>,
-    /// What to write.
-    pub patches: Vec<Patch>,
 }
 
 /// A relocation of the output.
@@ -86,29 +74,16 @@ pub struct Patch {
     pub add: bool,
 }
 
-impl Outcome {
-    const fn new() -> Self {
-        Outcome { kept: Vec::new(), resolved: Vec::new(), patches: Vec::new() }
-    }
-
-    fn is_none(&self) -> bool {
-        self.kept.is_empty() && self.resolved.is_empty() && self.patches.is_empty()
-    }
-}
-
-/// What becomes of no relocations.
-static NOTHING: Outcome = Outcome::new();
-
 impl Relocations {
     /// What became of the relocations of a section, as it is linked.
-    pub fn of(&self, section: SectionId) -> &Outcome {
-        self.linked[section].as_deref().unwrap_or(&NOTHING)
+    pub fn of(&self, section: SectionId) -> Outcome<'_> {
+        self.linked.section(section)
     }
 
     /// What became of the relocations of a section in a view.
-    pub fn in_view(&self, section: SectionId, view: View) -> &Outcome {
+    pub fn in_view(&self, section: SectionId, view: View) -> Outcome<'_> {
         match (view, &self.machine) {
-            (View::Machine, Some(machine)) => machine[section].as_deref().unwrap_or(&NOTHING),
+            (View::Machine, Some(machine)) => machine.section(section),
             _ => self.of(section),
         }
     }
@@ -229,19 +204,16 @@ pub(super) enum Decision {
 
 impl Facts<'_, '_> {
     fn sections(&self, view: View) -> Result<Outcomes, Damage> {
-        let outcome = |section| self.section(section, view).map(|found| (!found.is_none()).then(|| Box::new(found)));
-        let sections = self.plan.sections().as_slice();
-        let outcomes: Result<Vec<Option<Box<Outcome>>>, Damage> = sections.par_iter().with_min_len(64).map(outcome).collect();
-        Ok(IdVec::from(outcomes?))
+        Outcomes::of(self.plan.sections().as_slice(), |section, run| self.section(section, view, run))
     }
 
-    fn section(&self, section: &OutputSection<'_>, view: View) -> Result<Outcome, Damage> {
-        let mut outcome = Outcome::new();
+    /// Decides about the relocations of a section.
+    fn section(&self, section: &OutputSection<'_>, view: View, run: &mut Run) -> Result<(), Damage> {
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
         let is_separate_debug =
             section.content == Content::Debug && self.options.target.views == Views::Two && view == View::Machine;
         if !has_relocations || section.content == Content::Gone || is_separate_debug {
-            return Ok(outcome);
+            return Ok(());
         }
         // Debug information of the Mercury view is none of the driver's business.
         let records = self.options.preserve_relocations && !(section.content == Content::Debug && view == View::Mercury);
@@ -249,12 +221,14 @@ impl Facts<'_, '_> {
         for piece in section.pieces.newest_first().iter() {
             let file = self.inputs.file_of_section(piece.section);
             let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
-            let lists: Vec<_> = self.inputs.attached(source).collect();
+            // The newest first; there is hardly ever more than one.
+            let is_list = |id: &InputSectionId| matches!(self.inputs.sections()[*id].role, Role::Relocations { .. });
+            let lists: Vec<InputSectionId> = self.inputs.attached(source).filter(is_list).collect();
             for list in lists.into_iter().rev() {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
                 let explicit_addends = explicit_addends || self.options.force_explicit_addends;
                 let mut capsule = None;
-                let count = self.inputs.sections()[list].entries.as_ref().map_or(0, ExactSizeIterator::len);
+                let count = self.inputs.sections()[list].entries().len();
                 for (entry, index) in self.inputs.relocations(file, list).rev().zip((0..count).rev()) {
                     let Some(symbol) = entry.symbol else { continue };
                     let target = piece.section;
@@ -267,7 +241,7 @@ impl Facts<'_, '_> {
                     let (patch, kept) = match self.decide(section, file, symbol, entry, explicit_addends) {
                         Decision::Drop => continue,
                         Decision::Keep(kept) => {
-                            outcome.kept.push(kept);
+                            run.kept.push(kept);
                             continue;
                         }
                         Decision::ApplyUnrecorded(patch) => (patch, None),
@@ -278,15 +252,15 @@ impl Facts<'_, '_> {
                         let capsule =
                             capsule.as_ref().map_err(|error| Damage { section: piece.section, error: error.clone() })?;
                         let offset = capsule.offset(index, patch.offset);
-                        outcome.patches.extend(offset.map(|offset| Patch { offset, add: false, ..patch }));
+                        run.patches.extend(offset.map(|offset| Patch { offset, add: false, ..patch }));
                     } else {
-                        outcome.patches.push(patch);
+                        run.patches.push(patch);
                     }
-                    outcome.resolved.extend(kept.filter(|_| records));
+                    run.resolved.extend(kept.filter(|_| records));
                 }
             }
         }
-        Ok(outcome)
+        Ok(())
     }
 
     /// Decides about one relocation of a section.

@@ -1,0 +1,32 @@
+//! How the library is linked: its name, and the version of what it exports.
+//!
+//! The compiler writes a version script of its own, without a version. GNU ld takes no second one beside it; lld does, and comes with
+//! the compiler. So this one library is linked with lld.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=exports.map");
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
+        return;
+    }
+    let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libnvJitLink.so.13");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={folder}/exports.map");
+    println!("cargo::rustc-cdylib-link-arg=-fuse-ld=lld");
+    if let Some(linker) = linker_of_the_compiler() {
+        println!("cargo::rustc-cdylib-link-arg=-B{linker}");
+    }
+}
+
+/// The folder in which the Rust compiler has lld under the name that the C compiler looks for. Without it, an installed lld is used.
+fn linker_of_the_compiler() -> Option<String> {
+    let (compiler, host) = (env::var_os("RUSTC")?, env::var("HOST").ok()?);
+    let printed = Command::new(compiler).args(["--print", "sysroot"]).output().ok()?;
+    let root = String::from_utf8(printed.stdout).ok()?;
+    let folder = Path::new(root.trim()).join("lib/rustlib").join(host).join("bin/gcc-ld");
+    folder.is_dir().then(|| folder.to_string_lossy().into_owned())
+}
