@@ -86,7 +86,7 @@ pub fn link_with<Image>(
     // With contents known: which sections are empty, and the numbers of the others and of the symbols.
     let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
     let info_sizes = &trace.phase("info", || info.measure());
-    let facts = &number::Facts { resolution, graph, live, plan, layout, relocations, info_sizes, options };
+    let facts = &number::Facts { inputs, resolution, graph, live, plan, layout, relocations, info_sizes, options };
     let numbering = &trace.phase("number", || number::number(facts));
     // What the machine's debug information says of functions that stay, in the order of their symbols.
     let machine_debug =

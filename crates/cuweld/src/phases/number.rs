@@ -8,9 +8,10 @@ use super::callgraph::CallGraph;
 use super::info::InfoSizes;
 use super::layout::Layout;
 use super::live::LiveSet;
-use super::merge::{Content, Local, OutputSection, Plan};
+use super::load::{Inputs, Place};
+use super::merge::{Content, Local, OutputSection, Placement, Plan};
 use super::relocate::{Referent, Relocations, is_leftover};
-use super::resolve::{Resolution, is_shared_variable};
+use super::resolve::{Resolution, is_internal, is_shared_variable};
 use crate::id::{FunctionId, Id, IdMap, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
@@ -127,6 +128,8 @@ impl Numbering {
 
 /// The facts that numbering reads.
 pub struct Facts<'facts, 'data> {
+    /// The inputs.
+    pub inputs: &'facts Inputs<'data>,
     /// What names mean.
     pub resolution: &'facts Resolution<'data>,
     /// Who calls whom.
@@ -390,22 +393,38 @@ impl Facts<'_, '_> {
 
     /// Whether a symbol that the plan lists has a name in the file.
     fn is_named(&self, id: SymbolId) -> bool {
-        is_named(id, self.resolution, self.layout, self.options)
+        is_named(id, self.inputs, self.resolution, self.plan, self.layout, self.options)
     }
 }
 
-/// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not.
-pub fn is_named(id: SymbolId, resolution: &Resolution<'_>, layout: &Layout, options: &Options) -> bool {
+/// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
+/// a constant that the compiler made and that went elsewhere.
+pub fn is_named(
+    id: SymbolId,
+    inputs: &Inputs<'_>,
+    resolution: &Resolution<'_>,
+    plan: &Plan<'_>,
+    layout: &Layout,
+    options: &Options,
+) -> bool {
     let symbol = &resolution.symbols()[id];
     if options.executable() && is_leftover(symbol) {
         return false;
+    }
+    if let (true, Some(definition)) = (is_internal(symbol), symbol.definition)
+        && let Place::Section(section) = inputs.symbols()[definition.symbol].place
+    {
+        let is_there =
+            |place: Placement| plan.sections()[place.section].content != Content::Gone && layout.size(place.section) > 0;
+        return plan.placement(section).is_some_and(is_there);
     }
     if !options.executable() || !is_shared_variable(symbol) {
         return true;
     }
     match symbol.definition {
         Some(_) => layout.shared().address(id).is_some(),
-        None => layout.shared().largest_dynamic().is_some(),
+        // Beside the pool, arrays of unknown size are shown only to a debugger.
+        None => layout.shared().has_pool() || layout.shared().shown_dynamic().is_some(),
     }
 }
 

@@ -166,7 +166,7 @@ struct SymbolNames {
 
 fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
     let (plan_sections, plan_symbols) = (facts.plan.sections(), facts.resolution.symbols());
-    let is_named = |id: SymbolId| is_named(id, facts.resolution, facts.layout, facts.options);
+    let is_named = |id: SymbolId| is_named(id, facts.inputs, facts.resolution, facts.plan, facts.layout, facts.options);
     let local_functions = local_functions(facts);
     let mut table = StringTableBuilder::with_capacity(0, 0);
     let mut place = |(id, text): (PrototypeId, &&str)| if facts.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };

@@ -181,7 +181,7 @@ impl Facts<'_, '_> {
     fn shared_position(&self, id: SymbolId, symbol: &Symbol<'_>, view: View) -> Position {
         let shared = self.layout.shared();
         let address = shared.address(id).filter(|_| symbol.definition.is_some());
-        let offset = address.map(|address| address.offset).or(shared.largest_dynamic()).unwrap_or(0);
+        let offset = address.map(|address| address.offset).or(shared.largest_dynamic()).unwrap_or(u64::MAX);
         let section = match address.and_then(|address| address.kernel) {
             Some(kernel) => self.plan.function(kernel).shared,
             None => self.plan.module_shared(),
@@ -190,6 +190,6 @@ impl Facts<'_, '_> {
         // The reserved part comes before the pool; without a pool, arrays of unknown size are counted from where it ends.
         let counts_from_pool = address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool();
         let base = if counts_from_pool { 0 } else { reserved };
-        Position { section, value: offset + base, common: false }
+        Position { section, value: offset.wrapping_add(base), common: false }
     }
 }

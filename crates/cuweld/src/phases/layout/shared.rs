@@ -262,7 +262,10 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
                 DYNAMIC_ALIGN.max(pool_align)
             };
             let present = has_dynamic && align == DYNAMIC_ALIGN;
-            Extent { size: if present && two_views { reserved } else { 0 }, align, present, listed: false }
+            // Where applied relocations are recorded, the reserved part counts, and what is not empty has a symbol.
+            let is_recorded = facts.options.preserve_relocations && !two_views;
+            let size = if present && (two_views || is_recorded) { reserved } else { 0 };
+            Extent { size, align, present, listed: is_recorded && size > 0 }
         };
         layout.sections.insert(section, extent);
     }

@@ -324,7 +324,11 @@ impl Facts<'_, '_> {
             let address = self.shared_address(section, id);
             let value = address.wrapping_add_signed(entry.addend);
             let patch = Patch { add: !is_debug, ..patch(value) };
-            return if is_dynamic(symbol) { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
+            let is_nameless = match is_dynamic(symbol) {
+                true => !self.layout.shared().has_pool(),
+                false => self.options.executable() && self.layout.shared().address(id).is_none(),
+            };
+            return if is_nameless { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
         if is_texture(symbol) && kinds::selects_texture(entry.kind) {
             let textures = self.layout.textures();
