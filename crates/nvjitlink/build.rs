@@ -13,20 +13,30 @@ fn main() {
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         return;
     }
-    let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libnvJitLink.so.13");
-    println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={folder}/exports.map");
-    println!("cargo::rustc-cdylib-link-arg=-fuse-ld=lld");
-    if let Some(linker) = linker_of_the_compiler() {
-        println!("cargo::rustc-cdylib-link-arg=-B{linker}");
+    match linker_of_the_compiler() {
+        Some(linker) => println!("cargo::rustc-cdylib-link-arg=-B{linker}"),
+        None if is_installed("ld.lld") => {}
+        None => {
+            println!("cargo::warning=the linker lld was not found; libnvJitLink.so will export nothing");
+            return;
+        }
     }
+    let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+    println!("cargo::rustc-cdylib-link-arg=-fuse-ld=lld");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={folder}/exports.map");
 }
 
-/// The folder in which the Rust compiler has lld under the name that the C compiler looks for. Without it, an installed lld is used.
+/// The folder in which the Rust compiler has lld under the name that the C compiler looks for.
 fn linker_of_the_compiler() -> Option<String> {
     let (compiler, host) = (env::var_os("RUSTC")?, env::var("HOST").ok()?);
     let printed = Command::new(compiler).args(["--print", "sysroot"]).output().ok()?;
     let root = String::from_utf8(printed.stdout).ok()?;
     let folder = Path::new(root.trim()).join("lib/rustlib").join(host).join("bin/gcc-ld");
     folder.is_dir().then(|| folder.to_string_lossy().into_owned())
+}
+
+/// Whether a program is on the path.
+fn is_installed(program: &str) -> bool {
+    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }

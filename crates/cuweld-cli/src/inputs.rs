@@ -1,6 +1,7 @@
 //! The files of a link: found, read, and the members of thin archives with them.
 
 use crate::bytes::{Bytes, Identity};
+use crate::libraries;
 use crate::options::{InputItem, InputSource, LinkArguments, Members};
 use crate::resources;
 use cuweld::Demand;
@@ -25,6 +26,10 @@ pub struct Files {
     opened: Vec<(String, Identity)>,
     /// Libraries that were found nowhere.
     pub not_found: Vec<String>,
+    /// Files that were passed over in the search for libraries.
+    pub passed_over: Vec<Diagnostic>,
+    /// Why an input could not be read; those behind it were not tried.
+    pub failure: Option<Diagnostic>,
 }
 
 struct File {
@@ -33,6 +38,27 @@ struct File {
     bytes: Bytes,
     member: bool,
     demand: Demand,
+    /// Which of the inputs, in link order, it is or belongs to, and where that was found.
+    item: usize,
+    origin: PathBuf,
+}
+
+/// What an input of the command line turned out to be.
+pub enum Given<'files> {
+    /// A file.
+    File {
+        /// Where it was found.
+        path: &'files Path,
+        /// Its contents.
+        bytes: &'files [u8],
+    },
+    /// A thin archive, with the members that it stands for.
+    ThinArchive {
+        /// Where it was found.
+        path: &'files Path,
+        /// Their names and contents.
+        members: Vec<(String, &'files [u8])>,
+    },
 }
 
 impl Files {
@@ -44,6 +70,22 @@ impl Files {
     /// What the library takes.
     pub fn raw_inputs(&self) -> Vec<RawInput<'_>> {
         self.files.iter().map(File::raw_input).collect()
+    }
+
+    /// The inputs that were read, in link order, as the command line has them.
+    pub fn given<'a>(&'a self, arguments: &'a LinkArguments) -> impl Iterator<Item = (&'a InputItem, Given<'a>)> {
+        let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
+        self.files.chunk_by(|one, next| one.item == next.item).filter_map(move |files| {
+            let first = files.first()?;
+            let path = first.origin.as_path();
+            let prefix = format!("{}:", path.to_string_lossy());
+            let member = |file: &'a File| (file.name.strip_prefix(&prefix).unwrap_or(&file.name).to_owned(), file.bytes.as_ref());
+            let given = match first.member {
+                true => Given::ThinArchive { path, members: files.iter().map(member).collect() },
+                false => Given::File { path, bytes: first.bytes.as_ref() },
+            };
+            Some((*items.get(first.item)?, given))
+        })
     }
 
     /// Refuses outputs that would replace what they are made of, whatever names lead there.
@@ -80,24 +122,28 @@ impl File {
     }
 }
 
-/// Reads the inputs of a link, in link order.
-pub fn read(arguments: &LinkArguments, report: &mut Report) -> Result<Files, Failure> {
+/// Reads the inputs of a link, in link order. What there is to say about it is not said yet: the reference linker reads one input
+/// after the other, so what it has to say about the contents of earlier ones comes first.
+pub fn read(arguments: &LinkArguments) -> Files {
+    let mut files = Files::default();
+    files.failure = read_all(arguments, &mut files).err().map(|diagnostic| *diagnostic);
+    files
+}
+
+fn read_all(arguments: &LinkArguments, files: &mut Files) -> Result<(), Box<Diagnostic>> {
     let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
     let find = |item: &InputItem| find(item, arguments);
     let found: Vec<_> = match items.len() < resources::MANY_FILES {
         true => items.iter().map(|item| find(item)).collect(),
         false => items.par_iter().map(|item| find(item)).collect(),
     };
-    let mut files = Files::default();
     let mut archives = HashSet::new();
-    for (item, found) in items.into_iter().zip(found) {
-        let (path, bytes) = match found {
-            Ok(Some(found)) => found,
-            Ok(None) => {
-                files.not_found.push(shown(&item.source));
-                continue;
-            }
-            Err(error) => return unreadable(shown(&item.source), &error, report),
+    for (index, (item, found)) in items.into_iter().zip(found).enumerate() {
+        let Found { file, passed_over } = found.map_err(|error| unreadable(shown(&item.source), &error))?;
+        files.passed_over.extend(passed_over);
+        let Some((path, bytes)) = file else {
+            files.not_found.push(shown(&item.source));
+            continue;
         };
         let kind = identify(bytes.as_ref());
         // An archive that was given twice is read once; an object that was given twice is a mistake that the link reports.
@@ -108,13 +154,14 @@ pub fn read(arguments: &LinkArguments, report: &mut Report) -> Result<Files, Fai
         }
         let name = path.to_string_lossy().into_owned();
         files.opened.extend(bytes.identity.map(|identity| (name.clone(), identity)));
-        let file = File { name, demand: demand(item, &path, arguments), path, bytes, member: false };
+        let (demand, origin) = (demand(item, &path, arguments), path.clone());
+        let file = File { name, path, bytes, member: false, demand, item: index, origin };
         match kind {
-            Kind::ThinArchive => add_members(&file, 0, &mut files, report)?,
+            Kind::ThinArchive => add_members(&file, 0, files)?,
             _ => files.files.push(file),
         }
     }
-    Ok(files)
+    Ok(())
 }
 
 /// Whether an input takes part in any case.
@@ -129,10 +176,18 @@ fn demand(item: &InputItem, path: &Path, arguments: &LinkArguments) -> Demand {
     }
 }
 
+/// What came of looking for an input.
+struct Found {
+    /// Where it is, and its contents.
+    file: Option<(PathBuf, Bytes)>,
+    /// What there is to say about files that were found before.
+    passed_over: Vec<Diagnostic>,
+}
+
 /// Finds and reads an input. A library that is nowhere is no error: compilers pass the host's libraries on, too.
-fn find(item: &InputItem, arguments: &LinkArguments) -> io::Result<Option<(PathBuf, Bytes)>> {
+fn find(item: &InputItem, arguments: &LinkArguments) -> io::Result<Found> {
     let file_name = match &item.source {
-        InputSource::File(path) => return Ok(Some((path.clone(), Bytes::of(path)?))),
+        InputSource::File(path) => return Ok(Found { file: Some((path.clone(), Bytes::of(path)?)), passed_over: Vec::new() }),
         InputSource::Library(name) => {
             let mut file_name = OsString::from("lib");
             file_name.push(name);
@@ -141,8 +196,16 @@ fn find(item: &InputItem, arguments: &LinkArguments) -> io::Result<Option<(PathB
         }
         InputSource::LibraryFile(name) => name.clone(),
     };
-    let candidates = arguments.library_paths.iter().map(|folder| folder.join(&file_name));
-    Ok(candidates.filter_map(|path| Bytes::of(&path).ok().map(|bytes| (path, bytes))).next())
+    let cpu = libraries::Processor::named(arguments.cpu.as_deref());
+    let mut passed_over = Vec::new();
+    for path in arguments.library_paths.iter().map(|folder| folder.join(&file_name)) {
+        let Ok(bytes) = Bytes::of(&path) else { continue };
+        if libraries::is_compatible(bytes.as_ref(), cpu) {
+            return Ok(Found { file: Some((path, bytes)), passed_over });
+        }
+        passed_over.push(libraries::incompatible(&path, &shown(&item.source), cpu));
+    }
+    Ok(Found { file: None, passed_over })
 }
 
 fn shown(source: &InputSource) -> String {
@@ -153,31 +216,24 @@ fn shown(source: &InputSource) -> String {
     }
 }
 
-fn unreadable<T>(file: String, error: &io::Error, report: &mut Report) -> Result<T, Failure> {
+fn unreadable(file: String, error: &io::Error) -> Box<Diagnostic> {
     let cause = error.to_string();
-    report.add(Diagnostic::new(Message::CannotOpenInput { file, cause: cause.clone() }).also(cause));
-    Err(Failure::Fatal)
+    Box::new(Diagnostic::new(Message::CannotOpenInput { file, cause: cause.clone() }).also(cause))
 }
 
 /// The members of a thin archive, which are files beside it.
-fn add_members(archive: &File, depth: u8, files: &mut Files, report: &mut Report) -> Result<(), Failure> {
-    let damaged = |error: fatbin::Error, report: &mut Report| {
-        report.fatal(Message::BadContainer { file: archive.name.clone(), problem: error.to_string() })
+fn add_members(archive: &File, depth: u8, files: &mut Files) -> Result<(), Box<Diagnostic>> {
+    let damaged = |error: fatbin::Error| {
+        Box::new(Diagnostic::new(Message::BadContainer { file: archive.name.clone(), problem: error.to_string() }))
     };
     let members: Result<Vec<archive::Member<'_>>, _> =
         Archive::parse(archive.bytes.as_ref()).and_then(|archive| archive.members().collect());
-    let members = match members {
-        Ok(members) => members,
-        Err(error) => return damaged(error, report),
-    };
+    let members = members.map_err(damaged)?;
     let folder = archive.path.parent().unwrap_or(Path::new(""));
     for member in members {
         let path = folder.join(member_path(member.name));
         let name = format!("{}:{}", archive.name, member.display_name());
-        let bytes = match Bytes::of(&path) {
-            Ok(bytes) => bytes,
-            Err(error) => return unreadable(name, &error, report),
-        };
+        let bytes = Bytes::of(&path).map_err(|error| unreadable(name.clone(), &error))?;
         files.opened.extend(bytes.identity.map(|identity| (name.clone(), identity)));
         let bytes = match member.contents {
             Contents::Inside(_) | Contents::File { .. } => bytes,
@@ -186,13 +242,14 @@ fn add_members(archive: &File, depth: u8, files: &mut Files, report: &mut Report
                 match nested.map(|member| member.contents) {
                     Ok(Contents::Inside(contents)) => bytes.part(contents),
                     Ok(_) => bytes,
-                    Err(error) => return damaged(error, report),
+                    Err(error) => return Err(damaged(error)),
                 }
             }
         };
-        let file = File { name, path, bytes, member: true, demand: archive.demand };
+        let (item, origin) = (archive.item, archive.origin.clone());
+        let file = File { name, path, bytes, member: true, demand: archive.demand, item, origin };
         match identify(file.bytes.as_ref()) {
-            Kind::ThinArchive if depth < MAX_DEPTH => add_members(&file, depth + 1, files, report)?,
+            Kind::ThinArchive if depth < MAX_DEPTH => add_members(&file, depth + 1, files)?,
             _ => files.files.push(file),
         }
     }

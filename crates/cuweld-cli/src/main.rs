@@ -7,11 +7,13 @@ mod compilers;
 mod finalizer;
 mod host_script;
 mod inputs;
+mod libraries;
 mod link;
 mod messages;
 mod options;
 mod output;
 mod resources;
+mod save;
 mod shim;
 mod side_files;
 

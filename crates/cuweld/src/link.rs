@@ -1,6 +1,6 @@
 //! The pipeline: every phase in order, each with its reason.
 
-use crate::diagnostics::{Failure, Message, Report};
+use crate::diagnostics::{Failure, Message, Outline, Report};
 use crate::options::Options;
 use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
@@ -15,10 +15,6 @@ use crate::trace::Trace;
 pub struct Linked<Image = Vec<u8>> {
     /// The file, or what was made of it.
     pub image: Image,
-    /// Which inputs were only there in case they are needed, and were not; in ascending order.
-    pub left_out: Vec<usize>,
-    /// Who calls whom in Graphviz's language, if it was asked for.
-    pub graphviz: Option<String>,
     /// The map, if it was asked for.
     pub map: Option<String>,
 }
@@ -78,6 +74,8 @@ pub fn link_with<Image>(
         if options.verbose {
             listing::Resources { resolution, live, plan, layout, attributes, properties, options }.list(report);
         }
+        let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live));
+        report.keep(Outline { left_out: inputs.left_out().to_vec(), graphviz });
         report.checkpoint()
     })?;
     // With addresses known: what is settled now, and what the driver has to settle.
@@ -112,7 +110,6 @@ pub fn link_with<Image>(
     trace.phase("write", || {
         image_size::check(finished.size(), inputs, options, report)?;
         let map = options.listings.map.map(|contents| finished.map(contents));
-        let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live));
-        Ok(Linked { image: save(finished, report)?, left_out: inputs.left_out().to_vec(), graphviz, map })
+        Ok(Linked { image: save(finished, report)?, map })
     })
 }

@@ -158,7 +158,7 @@ impl<'data> Linker<'data> {
     pub fn link_with(&mut self, compilers: &Compilers<'_>) -> Result<Linked, Failure> {
         let lowered = lower(&self.unpacked, &self.compile, compilers, &mut self.report)?;
         match lowered {
-            Lowered::Finished(image) => Ok(Linked { image, left_out: Vec::new(), graphviz: None, map: None }),
+            Lowered::Finished(image) => Ok(Linked { image, map: None }),
             Lowered::Objects(objects) => {
                 let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
                 link(&inputs, &self.options, &mut self.report, &mut Trace::default())

@@ -1,7 +1,10 @@
 //! What a link is asked to do.
 
 use cubin::note::ToolNote;
-use cubin::target::Target;
+use cubin::target::{Target, Views};
+
+/// Bytes of the reserved part of shared memory in front of the variables of the system.
+const RESERVED_FOR_TOOLS: u64 = 0x40;
 
 /// Everything that shapes a link, besides its inputs.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct Options {
     pub kernels: KernelRoots,
     /// Leave the driver's reserved area out of the shared-memory sizes (`-disable-smem-reservation`).
     pub omit_reserved_shared: bool,
+    /// Let kernels have all shared memory of the GPU for static variables (`-enable-extended-smem`).
+    pub extended_shared: bool,
     /// Place no shared variable at address zero (`-reserve-null-pointer`).
     pub reserve_null_pointer: bool,
     /// Refuse objects that ask for a newer version of the driver's interface than this, 130 for 13.0 (`-cuda-api-version`).
@@ -177,6 +182,7 @@ impl Options {
             keep: Vec::new(),
             kernels: KernelRoots::All,
             omit_reserved_shared: false,
+            extended_shared: false,
             reserve_null_pointer: false,
             newest_api: None,
             host_section: None,
@@ -208,6 +214,19 @@ impl Options {
     /// The bytes that the driver reserves at the start of every kernel's shared memory.
     pub(crate) fn reserved_shared(&self) -> u64 {
         if self.omit_reserved_shared { 0 } else { self.target.reserved_shared }
+    }
+
+    /// The most bytes of static shared memory that a kernel may have.
+    pub(crate) fn shared_limit(&self) -> u64 {
+        // Told to reserve nothing, the reference linker still does not count what is reserved elsewhere.
+        let uncounted = self.imitate_defects && self.omit_reserved_shared && self.target.views == Views::One;
+        self.target.static_shared_limit(self.extended_shared) + if uncounted { self.target.reserved_shared } else { 0 }
+    }
+
+    /// Where the system's own shared variables start in the machine's view: behind what tools keep for themselves. A relocatable
+    /// file does not place them yet.
+    pub(crate) fn reserved_for_tools(&self) -> u64 {
+        if self.executable() { RESERVED_FOR_TOOLS } else { 0 }
     }
 
     /// Whether it is known which kernels are used, so that others are removed.

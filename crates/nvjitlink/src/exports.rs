@@ -100,6 +100,9 @@ thread_local! {
 /// Keeps panics from printing: this is somebody else's process. The library has a standard library of its own, so nobody else's panics
 /// are meant.
 fn keep_panics_quiet() {
+    if cfg!(test) {
+        return;
+    }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         std::panic::set_hook(Box::new(|panic| {
@@ -302,4 +305,24 @@ unsafe extern "C" fn version(major: *mut c_uint, minor: *mut c_uint) -> c_int {
 
 extern "C" fn undocumented() -> *mut c_void {
     std::ptr::null_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_result() {
+        assert_eq!(boundary(|| panic!("on purpose")), Outcome::Internal.number());
+        let number = handles::insert(Session::create(&["-arch=sm_90".to_owned()], 0).0);
+        let handle = std::ptr::without_provenance_mut(number);
+        assert_eq!(with_session(handle, |_| panic!("on purpose")), Outcome::Internal.number());
+        // The link is over, and its log says so.
+        assert_eq!(complete(handle), Outcome::Internal.number());
+        let mut size = 0;
+        // SAFETY: the size can be written.
+        assert_eq!(unsafe { error_log_size(handle, &raw mut size) }, Outcome::Success.number());
+        assert!(size > 1);
+        assert!(handles::remove(number));
+    }
 }

@@ -53,6 +53,11 @@ impl InputKind {
     }
 }
 
+/// Whether bytes are the code of one unit, and no container.
+pub fn is_single_unit(bytes: &[u8]) -> bool {
+    matches!(identify(bytes), Kind::Cubin(_) | Kind::Ptx | Kind::LtoIr)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

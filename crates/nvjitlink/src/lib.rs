@@ -8,6 +8,7 @@
 //!
 //! Global state: the table of handles that are in use, and the threads that links share ([`handles`], [`threads`]).
 
+#![cfg(target_os = "linux")]
 #![allow(non_snake_case, reason = "the file is to be called libnvJitLink.so")]
 
 mod architecture;

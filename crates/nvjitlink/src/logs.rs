@@ -96,9 +96,7 @@ fn refusal(message: &Message) -> Option<Refusal> {
             (Outcome::OptimizationNotEnabled, "ERROR 1: LTO-IR input cannot be used without LTO enabled (-lto)", false)
         }
         Message::CompilerFailed {} => (Outcome::PtxCompile, "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX{in brackets}", false),
-        Message::CompilerMissing { .. } | Message::CompilerUnusable { .. } => {
-            (Outcome::PtxCompile, "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX{in brackets}", true)
-        }
+        Message::CompilerMissing { .. } | Message::CompilerUnusable { .. } => (Outcome::PtxCompile, "", true),
         Message::OptimizerFailed {} => (Outcome::NvvmCompile, "", false),
         _ => return None,
     };

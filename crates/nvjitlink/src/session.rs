@@ -1,6 +1,6 @@
 //! One link: what each function of the interface does to it.
 
-use crate::kind::InputKind;
+use crate::kind::{self, InputKind};
 use crate::logs::Logs;
 use crate::options::{self, Wanted};
 use crate::result::Outcome;
@@ -12,7 +12,6 @@ use cuweld::options::{KernelRoots, Options, OutputKind, ToolNoteText};
 use cuweld::{Added, Linker};
 use std::borrow::Cow;
 use std::ffi::c_int;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use toolkit::{Search, ToolkitCompilers};
@@ -105,9 +104,6 @@ const NOTE_VARIABLE: &str = "CUWELD_NOTE_AS";
 
 /// The library that this one stands in for.
 const REFERENCE: &str = "nvjitlink-13.0.88";
-
-/// The variable that names the folder of the toolkit whose compilers are used.
-const TOOLKIT_VARIABLE: &str = "CUWELD_TOOLKIT";
 
 impl Session {
     /// Creates a link. `own_create` is where this library's `nvJitLinkCreate` is, so that it does not take itself for the toolkit's.
@@ -251,6 +247,8 @@ struct Aside {
     said: String,
     /// The linked intermediate code.
     linked: Option<Vec<u8>>,
+    /// Whether it could not be used at all.
+    lacks_optimizer: bool,
     /// How long it took.
     optimized_in: Option<Duration>,
 }
@@ -260,8 +258,7 @@ const OPTIMIZED: &str = "ltoPtx";
 
 impl Link {
     fn new(wanted: Wanted, own_create: usize) -> Option<Self> {
-        let folder = std::env::var_os(TOOLKIT_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from);
-        let search = Search { folder, nvvm_folder: None, not_this: Some(own_create) };
+        let search = Search { not_this: Some(own_create), ..Search::default() };
         let linker = Linker::with_compile_options(link_options(&wanted)?, compile_options(&wanted)?);
         Some(Link { linker, compilers: ToolkitCompilers::new(search), wanted, was_fatal: false })
     }
@@ -269,13 +266,15 @@ impl Link {
     /// Adds an input, and compiles it if it is PTX.
     fn add(&mut self, name: &str, bytes: &[u8]) -> Result<Added, Failure> {
         let Link { linker, compilers, .. } = self;
-        threads::run(|| {
+        let mut add = || {
             let added = linker.add_copy(name, bytes)?;
             if linker.units().iter().rev().take(added.units).any(|unit| matches!(unit.code, Code::Ptx { .. })) {
                 compilers.lend(|compilers| linker.assemble(compilers))?;
             }
             Ok(added)
-        })
+        };
+        // A single unit is no work for several threads.
+        if kind::is_single_unit(bytes) { add() } else { threads::run(add) }
     }
 
     /// Links, and says what is to be said.
@@ -303,7 +302,7 @@ impl Link {
                 match &mut result {
                     Ok(optimized) => aside.linked = optimized.linked.take(),
                     Err(CompilerError::Refused(text)) => aside.said.clone_from(text),
-                    Err(_) => {}
+                    Err(_) => aside.lacks_optimizer = true,
                 }
                 result
             };
@@ -323,6 +322,7 @@ impl Link {
                 let main = if self.wanted.emit_ptx { Main::Ptx([&image[..], &[0]].concat()) } else { Main::Cubin(image) };
                 (Some(Product { main, linked: aside.linked }), Outcome::Success)
             }
+            (_, Some(_)) if aside.lacks_optimizer => (None, Outcome::NvvmCompile),
             (_, Some(outcome)) => (None, outcome),
             (Err(failure), None) => {
                 // Clashing definitions end a link at once, but are mistakes in the program, too.

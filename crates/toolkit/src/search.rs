@@ -35,7 +35,7 @@ impl fmt::Display for Place {
 }
 
 /// Environment variables that name a toolkit.
-const VARIABLES: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
+const VARIABLES: [&str; 3] = ["CUWELD_TOOLKIT", "CUDA_HOME", "CUDA_PATH"];
 
 /// Programs that stand in the folder `bin` of a toolkit.
 const PROGRAMS: [&str; 2] = ["nvcc", "ptxas"];
@@ -112,6 +112,11 @@ impl Search {
                 places.add_packages(Path::new(&folder), variable);
             }
         }
+        for packages in loaded_packages() {
+            for package in PYTHON_PACKAGES {
+                places.add(packages.join(package), "beside Python packages that are loaded");
+            }
+        }
         places.add(PathBuf::from("/usr/local/cuda"), "the usual place");
         places.0
     }
@@ -142,6 +147,23 @@ impl Places {
             }
         }
     }
+}
+
+/// The folders of Python packages that this process has libraries from, where the system says it: a library in a Python program has
+/// no other way to know.
+fn loaded_packages() -> Vec<PathBuf> {
+    const FOLDER: &str = "/site-packages/";
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mut found = Vec::new();
+    for line in maps.lines() {
+        let Some(path) = line.find('/').and_then(|start| line.get(start..)) else { continue };
+        let Some(packages) = path.find(FOLDER).and_then(|end| path.get(..end + FOLDER.len() - 1)) else { continue };
+        let packages = PathBuf::from(packages);
+        if !found.contains(&packages) {
+            found.push(packages);
+        }
+    }
+    found
 }
 
 /// The program of this name that a shell would run.

@@ -128,7 +128,7 @@ messages! {
         "The object has neither code nor PTX that the target can use, and adds nothing to the link. The hint says what it has. Compile it \
          for the target (-arch, -gencode).";
     3013 Fatal NothingToLink {} "elfLink internal error"
-        "An object has no code for the target, and warnings are errors.";
+        "An object has no code for the target, or a library none for the host, and warnings are errors.";
     3014 Fatal CompilerFailed {} "elfLink fatbinary error"
         "PTX could not be compiled for the target. The assembler's own messages stand above.";
     3015 Fatal OptimizerFailed {} "elfLink JIT compile failed"
@@ -158,9 +158,19 @@ messages! {
         "The object is for another GPU of the same family, and uses instructions that have to be generated anew for the target. \
          This linker generates no code. Compile the object for the target, or give the toolkit's linker as --finalizer: the link \
          is then handed to it.";
+    3027 Warning IncompatibleLibrary { file: String, library: String } "Skipping incompatible '{file}' when searching for -l{library}"
+        "A file with the library's name was found, but it is no archive, or one of objects for another kind of host. The search went on \
+         in the folders behind it.";
     3040 Fatal TooLarge { size: u64, limit: u64 } "The result would have {size} bytes, more than the {limit} that are allowed"
         "The inputs ask for far more room in the file than they have bytes themselves, which damaged files do. If it is meant, \
          --max-unpacked allows it.";
+    3041 Fatal NoMachineCode { file: String, target: String } "Input file '{file}' holds no machine code for '{target}', only Mercury code"
+        "Objects for sm_100 and later hold the program twice, as machine code and as Mercury code, from which the driver can make machine \
+         code for other GPUs. This one lacks the machine code, and this linker generates none. Compile the object again, or give the \
+         toolkit's linker as --finalizer: the link is then handed to it.";
+    3042 Fatal NoMercuryCode { file: String, target: String } "Input file '{file}' holds machine code for '{target}' alone, no Mercury code"
+        "Objects for sm_100 and later hold the program twice, as machine code and as Mercury code, from which the driver can make machine \
+         code for other GPUs, and so do linked files. This one lacks the Mercury code. Compile the object again.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"
@@ -203,8 +213,6 @@ messages! {
         "A kernel can use tensor memory for single blocks or for pairs of them, not both.";
     3300 Warning LimitedByInput { file: String, number: u32 } "Output is limited to run on SM Arch '{number}' only due to limitations in input file {file}"
         "The object holds machine code alone, without the form from which code for other GPUs of the family is made.";
-    3301 Warning PreserveRelocationsIncomplete { target: String } "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{target}' and may not work as expected"
-        "The reference linker prints this for sm_90 and later.";
     3401 Info ModuleResources { text: String } "{text}"
         "What the module as a whole uses.";
     3402 Info KernelHeading { kernel: String } "Function properties for '{kernel}':"

@@ -11,10 +11,9 @@ mod optimize;
 
 pub use arguments::{CompileOptions, LinkTimeOptimization, Scope};
 
-use super::{Code, Unit, Unpacked};
+use super::{Code, Unit, Unpacked, in_parallel};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::phases::load::{Demand, Input};
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -186,12 +185,13 @@ pub(crate) fn assemble(
     compilers: &Compilers<'_>,
     report: &mut Report,
 ) -> Result<(), Failure> {
-    let assembled: Vec<_> = units.par_iter().map(|unit| assemble_unit(unit, options, compilers)).collect();
+    let is_ptx = |unit: &Unit<'_>| matches!(unit.code, Code::Ptx { .. });
+    let texts: Vec<&Unit<'_>> = units.iter().filter(|unit| is_ptx(unit)).collect();
+    let mut results = in_parallel::map(texts, |unit| assemble_unit(unit, options, compilers)).into_iter().flatten();
     let mut outcome = Ok(());
-    let mut results = assembled.into_iter();
-    units.retain_mut(|unit| match results.next().flatten() {
-        None => true,
-        Some(result) => match said(&unit.name, result, options, report) {
+    units.retain_mut(|unit| {
+        let Some(result) = is_ptx(unit).then(|| results.next()).flatten() else { return true };
+        match said(&unit.name, result, options, report) {
             Ok(object) => {
                 unit.code = Code::Cubin(object.into());
                 true
@@ -200,7 +200,7 @@ pub(crate) fn assemble(
                 outcome = Err(failure);
                 false
             }
-        },
+        }
     });
     outcome
 }
@@ -227,7 +227,7 @@ fn assemble_units<'data>(
     compilers: &Compilers<'_>,
     report: &mut Report,
 ) -> Result<Vec<Object<'data>>, Failure> {
-    let assembled: Vec<_> = unpacked.units.par_iter().map(|unit| assemble_unit(unit, options, compilers)).collect();
+    let assembled = in_parallel::map(unpacked.units.iter().collect(), |unit| assemble_unit(unit, options, compilers));
     let mut objects = Vec::with_capacity(unpacked.units.len());
     for (index, (unit, assembled)) in unpacked.units.iter().zip(assembled).enumerate() {
         let bytes: Cow<'data, [u8]> = match (&unit.code, assembled) {
@@ -257,7 +257,8 @@ fn said(
         }
         Err(CompilerError::Refused(text)) => {
             text.lines().for_each(|line| report.list(line));
-            report.fatal(Message::CompilerFailed {})
+            report
+                .fatal(Diagnostic::new(Message::CompilerFailed {}).headline(format!("the PTX of '{name}' could not be compiled")))
         }
         Err(error) => unavailable(error, report),
     }
@@ -273,7 +274,7 @@ fn unavailable<T>(error: CompilerError, report: &mut Report) -> Result<T, Failur
                 diagnostic = diagnostic.also(format!("looked in {place}"));
             }
             report.add(diagnostic.hint(
-                "install the CUDA toolkit, or `pip install nvidia-cuda-nvcc nvidia-nvjitlink`; --toolkit names its folder",
+                "install the CUDA toolkit, or `pip install nvidia-cuda-nvcc nvidia-nvjitlink`; CUWELD_TOOLKIT names its folder",
             ));
             Err(Failure::Fatal)
         }

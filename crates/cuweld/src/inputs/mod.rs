@@ -8,13 +8,16 @@
 //!
 //! Inputs are told by their contents, never by their names: names lie.
 
+mod elsewhere;
 mod host_info;
+mod in_parallel;
 pub mod lower;
 mod open;
 mod unpack;
 
+pub use elsewhere::explain_missing_names;
 pub use host_info::HostReferences;
-pub use unpack::unpack;
+pub use unpack::{nothing_to_link, unpack};
 
 use crate::phases::load::Demand;
 use cubin::target::Target;

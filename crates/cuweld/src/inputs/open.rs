@@ -1,12 +1,11 @@
 //! Opening: archives become lists of members, and everything is told by its contents.
 
-use super::{RawInput, Unknown, Why};
+use super::{RawInput, Unknown, Why, in_parallel};
 use crate::diagnostics::Message;
 use crate::phases::load::Demand;
 use fatbin::archive::{Contents, Member};
 use fatbin::identify::{ByteOrder, Class, Form, HostElf};
 use fatbin::{Archive, HostObject, Kind, identify};
-use rayon::prelude::*;
 
 /// One file or member, told by its contents.
 #[derive(Debug)]
@@ -41,7 +40,7 @@ pub(super) fn open<'data>(inputs: &[RawInput<'data>], unknown: Unknown) -> Resul
             _ => found.push(input.clone()),
         }
     }
-    found.into_par_iter().map(|input| tell(input, unknown)).collect()
+    in_parallel::map(found, |input| tell(input, unknown)).into_iter().collect()
 }
 
 /// A container that can not be opened.

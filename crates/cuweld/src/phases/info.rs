@@ -351,7 +351,9 @@ impl<'facts, 'data> Info<'facts, 'data> {
             // Only kernels keep it.
             (Attribute::AT_ENTRY_FRAGMENTS, None) if self.options.executable() => {}
             (_, Some(properties)) if flowing_row(attribute).is_some() => {
-                if !(properties.externs_move && attribute == Attribute::EXTERNS) {
+                let moves = (properties.externs_move && attribute == Attribute::EXTERNS)
+                    || (properties.fragments_move && attribute == Attribute::AT_ENTRY_FRAGMENTS);
+                if !moves {
                     self.flowing_record(attribute, record.format, properties, take);
                 }
             }

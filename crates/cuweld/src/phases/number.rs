@@ -423,8 +423,7 @@ pub fn is_named(
     }
     match symbol.definition {
         Some(_) => layout.shared().address(id).is_some(),
-        // Beside the pool, arrays of unknown size are shown only to a debugger.
-        None => layout.shared().has_pool() || layout.shared().shown_dynamic().is_some(),
+        None => layout.shared().names_dynamic(),
     }
 }
 

@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Always, CpuArch, "cpu-arch", "cpu-arch",
         Keyword { name: "cpu", allowed: &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"] },
-        "Taken and ignored.",
+        "The host's processor: libraries of objects for other hosts are passed over.",
     ),
     row(Always, ReportArch, "report-arch", "report-arch", Nothing, "Name the target in every message."),
     row(Always, EmitPtx, "emit-ptx", "emit-ptx", Nothing, "With -dlto: write PTX instead of linked code."),

@@ -3,7 +3,7 @@
 use super::super::{Code, Unpacked};
 use super::arguments::{CompileOptions, Scope};
 use super::{Assembly, CompilerError, Compilers, IntermediateModule, Optimization, said, unavailable};
-use crate::diagnostics::{Failure, Message, Report};
+use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::phases::load::Demand;
 use crate::phases::undefined::is_driver_function;
 
@@ -73,7 +73,7 @@ fn refused<T>(error: CompilerError, report: &mut Report) -> Result<T, Failure> {
     for line in text.lines().filter(|line| !line.starts_with("ERROR in nvvm")) {
         report.say(Message::OptimizerSays { text: line.to_owned() });
     }
-    report.fatal(Message::OptimizerFailed {})
+    report.fatal(Diagnostic::new(Message::OptimizerFailed {}).headline("link-time optimization failed"))
 }
 
 /// Whether PTX declares a function that it does not define and that the driver will not provide.

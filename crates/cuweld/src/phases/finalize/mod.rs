@@ -30,7 +30,7 @@ use cubin::relocation::{self, Mode, Relocation};
 use cubin::section::SectionType;
 use cubin::write::Image;
 use names::Names;
-use symbols::{RESERVED_FOR_TOOLS, SymbolTable};
+use symbols::SymbolTable;
 
 /// The facts that the file is made from.
 pub struct Facts<'facts, 'data> {
@@ -183,8 +183,9 @@ impl Facts<'_, '_> {
     /// What the file has for shared variables of the system in the Mercury view. They have no contents, but take room: the
     /// reference linker fills it with what stands behind it in a file of its own, which is the start of the section headers.
     fn reserved_shared(&self, section: SectionId, names: &Names) -> Vec<u8> {
-        let mut bytes = vec![0; 2 * SectionHeader::SIZE];
-        let header = SectionHeader {
+        let mut bytes = vec![0; 3 * SectionHeader::SIZE];
+        let (_, headers) = bytes.split_at_mut(SectionHeader::SIZE);
+        let section_names = SectionHeader {
             name: 1,
             kind: SHT_STRTAB,
             offset: Header::SIZE as u64,
@@ -192,7 +193,14 @@ impl Facts<'_, '_> {
             align: 1,
             ..SectionHeader::default()
         };
-        header.write(&mut bytes[SectionHeader::SIZE..]);
+        let symbol_names = SectionHeader {
+            name: 1 + ".shstrtab".len() as u32 + 1,
+            offset: section_names.offset + section_names.size,
+            ..section_names
+        };
+        for (header, place) in [section_names, symbol_names].iter().zip(headers.chunks_exact_mut(SectionHeader::SIZE)) {
+            header.write(place);
+        }
         bytes.resize(self.layout.size(section) as usize, 0);
         bytes
     }
@@ -318,7 +326,7 @@ impl Facts<'_, '_> {
                 View::Machine => (kind.relocation, offset),
             };
             let entry = Relocation { offset, kind, symbol, addend: 0 };
-            if two_views { entry.rela().write(out) } else { entry.rel().write(out) }
+            if two_views || self.options.force_explicit_addends { entry.rela().write(out) } else { entry.rel().write(out) }
         }
     }
 
@@ -336,7 +344,7 @@ impl Facts<'_, '_> {
             }
             (_, Content::ResolvedRelocations) => entries(self.resolved(section, view).len()),
             (_, Content::TextureRelocations(kernel)) => entries(self.layout.textures().filled_slots(kernel).count()),
-            (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + RESERVED_FOR_TOOLS,
+            (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + self.options.reserved_for_tools(),
             (_, Content::TextureSlots) if view == View::Mercury => self.layout.size(id) - self.layout.textures().base(),
             (_, Content::Text(_)) => {
                 let source = section.pieces.iter().next().and_then(|piece| self.inputs.in_view(piece.section, view));

@@ -8,8 +8,10 @@
 use super::Facts;
 use super::strings::StringTableBuilder;
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
+use crate::phases::load::{Place, Role};
 use crate::phases::merge::{Content, Local, Name, OutputSection};
 use crate::phases::number::{Extent, FileSection, is_named};
+use crate::phases::resolve::is_internal;
 use crate::views::{self, View};
 use cubin::symbol::Binding;
 use foldhash::fast::FixedState;
@@ -174,6 +176,7 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
     let mut symbols = IdVec::filled(0, plan_symbols.len());
     let mut sections = IdVec::filled(0, plan_sections.len());
     let mut shared_instance = 0;
+    let constants = names_of_constants(facts);
     for &entry in facts.plan.locals() {
         match entry {
             Local::Section(id) if plan_sections[id].content == Content::Gone => {}
@@ -182,7 +185,12 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
                 let is_new = facts.has_name_of_its_own(section, &local_functions);
                 sections[id] = if is_new { table.append(&parts) } else { table.add(&parts) };
             }
-            Local::Symbol(id) if is_named(id) => symbols[id] = table.add(&[plan_symbols[id].name]),
+            Local::Symbol(id) if is_named(id) => {
+                symbols[id] = match constants.get(&id) {
+                    Some((section, number)) => table.add(&[section, ".", number]),
+                    None => table.add(&[plan_symbols[id].name]),
+                }
+            }
             Local::Symbol(_) => {}
             Local::SharedInstance(_) => shared_instance = table.add(&[SHARED_INSTANCE]),
         }
@@ -203,4 +211,25 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
         }
     }
     SymbolNames { prototypes, symbols, shared_instance, sections, machine_sections, renamed_size, table: table.finish() }
+}
+
+/// The names of the constants that compilers made for functions, where there are two views: the section's, and which one of the object
+/// it is. They differ from those in the objects, and only files that are not executed have them.
+fn names_of_constants<'data>(facts: &Facts<'_, 'data>) -> IdMap<SymbolId, (&'data str, String)> {
+    let mut names = IdMap::default();
+    let are_shown = !facts.options.executable() || facts.options.preserve_relocations;
+    if !are_shown || !facts.numbering.has_two_views() {
+        return names;
+    }
+    for object in facts.inputs.files().iter() {
+        let constants = object.symbols.iter().filter_map(|symbol| {
+            let Place::Section(section) = facts.inputs.symbols()[symbol].place else { return None };
+            let section = &facts.inputs.sections()[section];
+            let id = facts.resolution.meaning(symbol)?;
+            let is_constant = matches!(section.role, Role::FunctionConstants(_)) && is_internal(&facts.resolution.symbols()[id]);
+            is_constant.then_some((id, section.name))
+        });
+        names.extend(constants.zip(1u32..).map(|((id, section), number)| (id, (section, number.to_string()))));
+    }
+    names
 }

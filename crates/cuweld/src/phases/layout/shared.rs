@@ -41,7 +41,10 @@ pub struct SharedLayout {
     largest_dynamic: Option<u64>,
     /// The one start that a debugger is told, if there is a debugger.
     shown_dynamic: Option<u64>,
+    /// The largest start in device functions, whose relocations can be recorded.
+    recorded_dynamic: Option<u64>,
     has_pool: bool,
+    names_dynamic: bool,
     sections: IdMap<SectionId, Extent>,
     used: IdMap<FunctionId, u64>,
     instances: IdMap<FunctionId, u64>,
@@ -80,14 +83,20 @@ impl SharedLayout {
         self.dynamic.get(&function).copied()
     }
 
-    /// The largest start of an array of unknown size; none if no kernel reaches one.
-    pub fn largest_dynamic(&self) -> Option<u64> {
-        self.largest_dynamic
-    }
-
     /// The one start of arrays of unknown size, for a program that is debugged.
     pub fn shown_dynamic(&self) -> Option<u64> {
         self.shown_dynamic
+    }
+
+    /// The start of arrays of unknown size that stands in a file with the relocations that were applied: the largest in device
+    /// functions, if any uses one.
+    pub fn recorded_dynamic(&self) -> Option<u64> {
+        self.shown_dynamic.or(self.recorded_dynamic)
+    }
+
+    /// Whether arrays of unknown size have symbols in a file that shows shared variables.
+    pub fn names_dynamic(&self) -> bool {
+        self.names_dynamic
     }
 
     /// Whether any variable has several users.
@@ -227,6 +236,10 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     }
     layout.shown_dynamic = layout.largest_dynamic.filter(|_| is_debugged);
     layout.has_pool = !groups.is_empty();
+    let is_function = |function: FunctionId| !facts.resolution.functions()[function].kernel;
+    let starts = layout.dynamic.iter().filter(|&(&function, _)| is_function(function));
+    layout.recorded_dynamic = starts.map(|(_, &start)| start).max();
+    layout.names_dynamic = layout.shown_dynamic.is_some() || (layout.has_pool && pool_align <= DYNAMIC_ALIGN);
 
     // The sections.
     let reserved = facts.options.reserved_shared();

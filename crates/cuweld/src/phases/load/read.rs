@@ -1,6 +1,6 @@
 //! Reading one object.
 
-use super::arrange::{Arrangement, is_mercury, plain_name};
+use super::arrange::{Arrangement, is_code, is_mercury, plain_name};
 use super::{CallRecord, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Parsed, Place, Role, is_shared};
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
@@ -59,11 +59,13 @@ pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Opt
     let damaged = |damage: Damage| damaged(input, damage);
     let Some(file) = open(input, options)? else { return Ok(None) };
     check_features(&file, options)?;
-    let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| {
-        damaged(match file.section(index) {
-            Some(section) => Damage::of(section, "there is no machine code or data for it".into()),
-            None => Damage("machine code is missing".into()),
-        })
+    let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| match file.section(index) {
+        Some(section) if is_code(section) => {
+            let message = Message::NoMachineCode { file: input.name.into(), target: options.target.name.into() };
+            Box::new(Diagnostic::new(message).hint(COMPILE_OR_HAND_OVER))
+        }
+        Some(section) => damaged(Damage::of(section, "the machine's side of it is missing".into())),
+        None => damaged(Damage("the machine's side of the program is missing".into())),
     })?;
     let reader = Reader { file: &file, arrangement, views: options.target.views };
     let mut parsed = reader.read(input.name).map_err(damaged)?;
@@ -78,6 +80,9 @@ pub(super) const KNOWN_TOOLKIT: u32 = 130;
 fn newer_toolkit(file: &File<'_>) -> Option<u32> {
     file.toolkit().filter(|&found| found > KNOWN_TOOLKIT)
 }
+
+/// What helps where code would have to be generated.
+const COMPILE_OR_HAND_OVER: &str = "compile it for the target, or name the toolkit's linker with --finalizer";
 
 /// Sections of objects with unified functions or variables.
 const UNIFIED: [SectionType; 4] = [
@@ -96,9 +101,11 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
     if target.views == Views::Two && file.sm() != target.number && !runs_as_it_is(file, target) {
         let compiled_for = format!("sm_{}", file.sm());
         let message = Message::NotForTheTarget { file: name.into(), target: target.name.into(), compiled_for };
-        return Err(Box::new(
-            Diagnostic::new(message).hint("compile it for the target, or name the toolkit's linker with --finalizer"),
-        ));
+        return Err(Box::new(Diagnostic::new(message).hint(COMPILE_OR_HAND_OVER)));
+    }
+    if target.views == Views::Two && file.mercury_symbol_table().is_none() {
+        let message = Message::NoMercuryCode { file: name.into(), target: target.name.into() };
+        return Err(Box::new(Diagnostic::new(message)));
     }
     let toolkit = file.toolkit();
     if let Some(found) = newer_toolkit(file).filter(|_| options.refuse_newer_objects) {

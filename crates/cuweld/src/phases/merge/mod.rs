@@ -15,6 +15,6 @@ mod plan;
 mod shared;
 mod walk;
 
-pub use plan::{Content, Local, Name, OutputSection, Placement, Plan};
+pub use plan::{Content, Local, Name, OutputSection, Piece, Placement, Plan};
 pub use shared::{SharedPlacement, SharedVariable};
 pub use walk::{Facts, merge};

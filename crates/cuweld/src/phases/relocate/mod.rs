@@ -12,7 +12,7 @@ mod outcomes;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
-use super::merge::{Content, OutputSection, Plan};
+use super::merge::{Content, OutputSection, Piece, Plan};
 use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_dynamic, is_shared_variable, is_texture};
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SectionId, SymbolId};
@@ -24,6 +24,7 @@ use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
 pub use outcomes::Outcome;
 use outcomes::{Outcomes, Run};
+use std::cmp::Reverse;
 
 /// What is left of the relocations, and what has to be written into the sections.
 #[derive(Debug)]
@@ -139,6 +140,11 @@ mod kinds {
         matches!(kind.0, 59 | 60 | 64 | 65 | 66 | 115 | 0x1_0003 | 0x1_0004)
     }
 
+    /// Whether a relocation fills a whole word with an address in the symbol's own memory.
+    pub fn is_plain_address(kind: RelocationType) -> bool {
+        matches!(kind.0, 1 | 2 | 0x1_0002)
+    }
+
     /// Whether a relocation is one of the Mercury view.
     pub fn is_mercury(kind: RelocationType) -> bool {
         kind.0 >= RelocationType::MERCURY_BASE
@@ -224,9 +230,9 @@ impl Facts<'_, '_> {
             // The newest first; there is hardly ever more than one.
             let is_list = |id: &InputSectionId| matches!(self.inputs.sections()[*id].role, Role::Relocations { .. });
             let lists: Vec<InputSectionId> = self.inputs.attached(source).filter(is_list).collect();
+            let kept_before = run.kept.len();
             for list in lists.into_iter().rev() {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
-                let explicit_addends = explicit_addends || self.options.force_explicit_addends;
                 let mut capsule = None;
                 let count = self.inputs.sections()[list].entries().len();
                 for (entry, index) in self.inputs.relocations(file, list).rev().zip((0..count).rev()) {
@@ -259,8 +265,20 @@ impl Facts<'_, '_> {
                     run.resolved.extend(kept.filter(|_| records));
                 }
             }
+            if piece.origin.is_some() {
+                self.sort_by_tables(&mut run.kept[kept_before..], piece, file);
+            }
         }
         Ok(())
+    }
+
+    /// Sorts the relocations of constants that moved to a kernel: they were moved table by table, the newest first.
+    fn sort_by_tables(&self, kept: &mut [Kept], piece: Piece, file: FileId) {
+        let symbols = self.inputs.files()[file].symbols.iter().map(|symbol| &self.inputs.symbols()[symbol]);
+        let tables = symbols.filter(|row| row.place == Place::Section(piece.section) && row.kind != SymbolKind::SECTION);
+        let mut starts: Vec<u64> = tables.map(|row| piece.offset + row.value).collect();
+        starts.sort_unstable();
+        kept.sort_by_key(|entry| Reverse(starts.partition_point(|&start| start <= entry.offset)));
     }
 
     /// Decides about one relocation of a section.
@@ -270,12 +288,13 @@ impl Facts<'_, '_> {
         file: FileId,
         mention: InputSymbolId,
         entry: InputRelocation,
-        explicit_addend: bool,
+        explicit_in_input: bool,
     ) -> Decision {
         if kinds::is_hint(entry.kind) {
             return Decision::Drop;
         }
         let is_debug = section.content == Content::Debug;
+        let explicit_addend = explicit_in_input || self.options.force_explicit_addends;
         let keep = |referent: Referent, addend: i64| Kept {
             offset: entry.offset,
             kind: if self.options.executable() { kinds::without_unified_tables(entry.kind) } else { entry.kind },
@@ -288,7 +307,7 @@ impl Facts<'_, '_> {
         let row = &self.inputs.symbols()[mention];
         let function = self.resolution.function(mention);
         let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
-        if follows_code(section) && explicit_addend && function.is_some_and(was_dropped) {
+        if follows_code(section) && explicit_in_input && function.is_some_and(was_dropped) {
             return Decision::Drop;
         }
         if self.options.keeps_relocations() {
@@ -311,8 +330,9 @@ impl Facts<'_, '_> {
             return Decision::Drop;
         }
         let kept = keep(Referent::Symbol(self.aliased(id)), entry.addend);
-        // A relocatable output of the reference linker settles what a later definition can not replace.
-        if !self.options.executable() && symbol.binding == Binding::WEAK {
+        // A relocatable output of the reference linker settles what no later definition can replace or make.
+        let is_missing = symbol.definition.is_none() && is_shared_variable(symbol) && !is_dynamic(symbol);
+        if !self.options.executable() && (symbol.binding == Binding::WEAK || is_missing) {
             return Decision::Keep(kept);
         }
         if let (true, Content::Text(kernel)) = (is_dynamic(symbol), section.content)
@@ -325,10 +345,16 @@ impl Facts<'_, '_> {
             let value = address.wrapping_add_signed(entry.addend);
             let patch = Patch { add: !is_debug, ..patch(value) };
             let is_nameless = match is_dynamic(symbol) {
-                true => !self.layout.shared().has_pool(),
+                // Kernels know their own start; only device functions take it from the symbol.
+                true => self.is_kernel(section) || !self.layout.shared().names_dynamic(),
                 false => self.options.executable() && self.layout.shared().address(id).is_none(),
             };
             return if is_nameless { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
+        }
+        if let Some(offset) = self.plan.reserved(id).filter(|_| self.options.executable() && !kinds::is_mercury(entry.kind)) {
+            // The Mercury view leaves them to whoever makes machine code of it.
+            let address = self.options.reserved_for_tools() + offset;
+            return Decision::ApplyUnrecorded(Patch { add: true, ..patch(address.wrapping_add_signed(entry.addend)) });
         }
         if is_texture(symbol) && kinds::selects_texture(entry.kind) {
             let textures = self.layout.textures();
@@ -345,7 +371,8 @@ impl Facts<'_, '_> {
                 None => {}
             }
         }
-        if kinds::selects_constant(entry.kind)
+        // Data that holds the address of a constant means its place in the bank, unless the address is a generic one.
+        if (kinds::selects_constant(entry.kind) || (!is_debug && kinds::is_plain_address(entry.kind)))
             && let Some((value, bank, gone)) = self.constant(symbol)
         {
             let patch = Patch { bank: Some(bank), ..patch(value.wrapping_add_signed(entry.addend)) };
@@ -387,6 +414,11 @@ impl Facts<'_, '_> {
         let InputRelocation { offset, kind, .. } = entry;
         // Entries without addends have no room for one that is no longer zero.
         Decision::Keep(Kept { offset, kind, referent, addend, explicit_addend: explicit_addend || addend != 0 })
+    }
+
+    /// Whether a section is the code of a kernel.
+    fn is_kernel(&self, section: &OutputSection<'_>) -> bool {
+        matches!(section.content, Content::Text(function) if self.resolution.functions()[function].kernel)
     }
 
     fn is_removed(&self, symbol: &Symbol<'_>) -> bool {

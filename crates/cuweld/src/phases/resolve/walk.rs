@@ -15,14 +15,15 @@ use std::num::NonZeroU32;
 
 /// Resolves all names.
 pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Report) -> Result<Resolution<'data>, Failure> {
+    let (names, locals) = names_and_locals(inputs);
     let mut walk = Walk {
         inputs,
-        table: HashTable::with_capacity(names_at_most(inputs)),
+        table: HashTable::with_capacity(names),
         hasher: FixedState::default(),
         had_relocations: IdMap::default(),
         clashes: Vec::new(),
         result: Resolution {
-            symbols: IdVec::with_capacity(inputs.symbols().len()),
+            symbols: IdVec::with_capacity(names + locals),
             functions: IdVec::new(),
             meaning: IdVec::filled(None, inputs.symbols().len()),
             fate: IdVec::filled(Fate::Reference, inputs.symbols().len()),
@@ -55,9 +56,14 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
     Ok(walk.result)
 }
 
-/// How many names there can be at most: hashing all of them again because the table grows would take as long as the rest.
-fn names_at_most(inputs: &Inputs<'_>) -> usize {
-    inputs.symbols().iter().filter(|symbol| symbol.binding != Binding::LOCAL && symbol.place != Place::Undefined).count()
+/// How many names are defined, copies of the same included, and how many local symbols there are: enough room for all, so that no
+/// table has to grow and be hashed again.
+fn names_and_locals(inputs: &Inputs<'_>) -> (usize, usize) {
+    inputs.symbols().iter().fold((0, 0), |(names, locals), symbol| match symbol.binding {
+        _ if symbol.kind == SymbolKind::SECTION || symbol.place == Place::Undefined => (names, locals),
+        Binding::LOCAL => (names, locals + 1),
+        _ => (names + 1, locals),
+    })
 }
 
 pub(super) struct Walk<'inputs, 'data> {
