@@ -59,7 +59,7 @@ impl<'data> Pair<'data> {
         UnpackOptions {
             target: self.target(),
             link_time_optimization: false,
-            limit: 1 << 20,
+            limit: Some(1 << 20),
             unknown: Unknown::Refuse,
             warn_of_missing_code: true,
         }

@@ -3,6 +3,9 @@
 //! Inputs of some of the cases are cut off at every length and changed at every place. Nobody checks what a changed file
 //! links to; what counts is that the linker survives it, and that it names the file when it gives up on reading it.
 
+#[cfg(unix)]
+mod bombs;
+mod chain;
 mod containers;
 
 use cubin::target::Target;

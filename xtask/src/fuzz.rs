@@ -75,7 +75,7 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     let host = host()?;
     // For a named target the flags are not for programs that run while building.
     let status = Command::new("cargo")
-        .args(["build", "--release", "--locked", "--target", &host])
+        .args(["build", "--release", "--target", &host])
         .current_dir(root.join("fuzz"))
         .env("RUSTFLAGS", FLAGS.join(" "))
         .env("CARGO_TARGET_DIR", root.join("fuzz/target"))

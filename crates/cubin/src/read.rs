@@ -246,8 +246,10 @@ impl<'data> File<'data> {
         let extended = self.sections.iter().find(is_extension);
         let extended = extended.map_or(&[][..], |section| section.data.as_chunks::<4>().0);
         let strings = table.map_or(StringTable { text: "" }, |table| table.strings);
+        let mut names = Allowance::for_names(strings, records.len());
         Ok(records.iter().enumerate().map(move |(index, record)| {
-            self.decode_symbol(index, SymbolRecord::read(record), strings, extended).map_err(|problem| {
+            let symbol = self.decode_symbol(index, SymbolRecord::read(record), strings, extended);
+            symbol.and_then(|symbol| names.take(symbol.name.len()).map(|()| symbol)).map_err(|problem| {
                 let error = Error::at((index * SymbolRecord::SIZE) as u64, problem);
                 section.map_or(error.clone(), |section| error.in_section(section))
             })
@@ -294,6 +296,31 @@ impl<'data> File<'data> {
             value: record.value,
             size: record.size,
         })
+    }
+}
+
+/// How much parts of a file may have together. Nothing forbids them to share bytes, and some do; but without a limit, a small file
+/// could stand for one of any size.
+struct Allowance {
+    what: &'static str,
+    left: u64,
+}
+
+impl Allowance {
+    /// For the names of `count` things. Tables store an end of another name only once, and some names are those of many things.
+    fn for_names(table: StringTable<'_>, count: usize) -> Self {
+        let left = 0x1_0000 + 16 * table.bytes().len() as u64 + 256 * count as u64;
+        Allowance { what: "the names", left }
+    }
+
+    /// For the contents of sections. The two views of a program share some of theirs.
+    fn for_sections(bytes: &[u8]) -> Self {
+        Allowance { what: "the sections", left: 4 * bytes.len() as u64 }
+    }
+
+    fn take(&mut self, size: usize) -> std::result::Result<(), Problem> {
+        self.left = self.left.checked_sub(size as u64).ok_or(Problem::Overlap(self.what))?;
+        Ok(())
     }
 }
 
@@ -356,6 +383,8 @@ fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Sect
         .and_then(|data| StringTable::new(data).ok_or(Problem::NotText))
         .map_err(|problem| Error::at(names.offset, problem))?;
 
+    let mut name_bytes = Allowance::for_names(names, headers.len());
+    let mut data_bytes = Allowance::for_sections(bytes);
     let section = |(index, header): (usize, &SectionHeader)| {
         let index = index as u32;
         let name = names.get(header.name).ok_or_else(|| {
@@ -364,6 +393,7 @@ fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Sect
             Error::at(start + u64::from(index) * SectionHeader::SIZE as u64, problem)
         })?;
         let data = contents(bytes, header)
+            .and_then(|data| name_bytes.take(name.len()).and(data_bytes.take(data.len())).map(|()| data))
             .map_err(|problem| Error::new(problem).in_section(&Section { index, name, header: *header, data: &[] }))?;
         Ok(Section { index, name, header: *header, data })
     };

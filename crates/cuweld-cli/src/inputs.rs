@@ -22,6 +22,8 @@ const RUNTIME_LIBRARY: &str = "libcudadevrt";
 #[derive(Default)]
 pub struct Files {
     files: Vec<File>,
+    /// Members of thin archives: a path, and a place in the archive there, or 0.
+    members: HashSet<(PathBuf, u64)>,
     /// Everything that was opened, by the names that messages use.
     opened: Vec<(String, Identity)>,
     /// Libraries that were found nowhere.
@@ -223,9 +225,8 @@ fn unreadable(file: String, error: &io::Error) -> Box<Diagnostic> {
 
 /// The members of a thin archive, which are files beside it.
 fn add_members(archive: &File, depth: u8, files: &mut Files) -> Result<(), Box<Diagnostic>> {
-    let damaged = |error: fatbin::Error| {
-        Box::new(Diagnostic::new(Message::BadContainer { file: archive.name.clone(), problem: error.to_string() }))
-    };
+    let damaged_with = |problem: String| Box::new(Diagnostic::new(Message::BadContainer { file: archive.name.clone(), problem }));
+    let damaged = |error: fatbin::Error| damaged_with(error.to_string());
     let members: Result<Vec<archive::Member<'_>>, _> =
         Archive::parse(archive.bytes.as_ref()).and_then(|archive| archive.members().collect());
     let members = members.map_err(damaged)?;
@@ -233,6 +234,14 @@ fn add_members(archive: &File, depth: u8, files: &mut Files) -> Result<(), Box<D
     for member in members {
         let path = folder.join(member_path(member.name));
         let name = format!("{}:{}", archive.name, member.display_name());
+        // Each is taken once, and archives too: otherwise a few that name each other many times would stand for any number of files.
+        let nested_offset = if let Contents::NestedMember { offset, .. } = member.contents { offset } else { 0 };
+        if !files.members.insert((std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone()), nested_offset)) {
+            continue;
+        }
+        if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Err(damaged_with(format!("the member '{}' is not a file", member.display_name())));
+        }
         let bytes = Bytes::of(&path).map_err(|error| unreadable(name.clone(), &error))?;
         files.opened.extend(bytes.identity.map(|identity| (name.clone(), identity)));
         let bytes = match member.contents {

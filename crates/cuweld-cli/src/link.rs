@@ -246,14 +246,11 @@ fn say_what_was_skipped(files: &Files, unpacked: &Unpacked<'_>, report: &mut Rep
     }
 }
 
-/// The most that inputs may unpack to if nothing is said.
-const DEFAULT_LIMIT: u64 = 8 << 30;
-
 fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'static Target) -> UnpackOptions {
     UnpackOptions {
         target,
         link_time_optimization: arguments.compile.link_time_optimization,
-        limit: arguments.execution.max_unpacked.unwrap_or(DEFAULT_LIMIT),
+        limit: arguments.execution.max_unpacked,
         unknown: if messages.as_reference(arguments) { Unknown::ByName } else { Unknown::Refuse },
         warn_of_missing_code: !arguments.messages.suppress_arch_warning,
     }

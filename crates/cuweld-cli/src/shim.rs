@@ -117,7 +117,7 @@ fn what_to_do(folder: &Path, toolkit: &Path) -> String {
   nvcc    {folder}/nvcc -rdc=true a.cu b.cu -o program
   CMake   cmake -DCMAKE_CUDA_COMPILER={folder}/nvcc ... (CUDA_SEPARABLE_COMPILATION as usual)
   Bazel   let the CUDA toolchain's nvcc be {folder}/nvcc; where it calls nvlink itself, {folder}/nvlink
-  clang   PATH={folder}:$PATH clang++ -fgpu-rdc ...
+  clang   PATH={folder}:$PATH clang++ ... (without --cuda-path, which comes before PATH)
 "
     )
 }

@@ -215,3 +215,28 @@ fn an_input_that_is_written_to_is_an_error() -> io::Result<()> {
     assert!(!output.status.success() && !folder.path("out.cubin").exists(), "{said}");
     Ok(())
 }
+
+/// Of many inputs that are wrong, the first is named, however many threads look at them.
+#[test]
+fn the_first_of_many_errors_is_told() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let fatbin = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fatbin/tests/data/zstd.fatbin"))?;
+    // Where the only entry says to how many bytes it unpacks.
+    let mut packed = fatbin;
+    packed[16 + 56] ^= 1;
+    // Wrong in three ways: told by its contents, when it is unpacked, when it is read.
+    for damaged in [b"nothing known".to_vec(), packed, fs::read(folder.path("a.cubin"))?[..200].to_vec()] {
+        let names: Vec<String> = (0..64).map(|number| format!("{number}.o")).collect();
+        for name in &names {
+            fs::write(folder.path(name), &damaged)?;
+        }
+        let mut arguments: Vec<&str> = names.iter().map(String::as_str).collect();
+        arguments.extend(["-o", "out.cubin", "--threads=4"]);
+        let first = refused(&folder.link(&arguments)?);
+        assert!(first.contains("'0.o'"), "{first}");
+        for _ in 0..10 {
+            assert_eq!(refused(&folder.link(&arguments)?), first);
+        }
+    }
+    Ok(())
+}

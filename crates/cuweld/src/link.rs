@@ -6,7 +6,7 @@ use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
 use crate::phases::{
     attributes, callgraph, components, finalize, image_size, info, layout, listing, live, load, machine_debug, merge, number,
-    propagate, references, registers, relocate, resolve, undefined, versions, why_live,
+    propagate, references, registers, relocate, reserved, resolve, undefined, versions, why_live,
 };
 use crate::trace::Trace;
 
@@ -69,6 +69,7 @@ pub fn link_with<Image>(
     trace.phase("check", || {
         why_live::list(&why_live::Facts { inputs, resolution, graph, live, options }, report);
         undefined::check(inputs, resolution, live, options, report);
+        reserved::check(&reserved::Facts { resolution, live, attributes, properties }, options, report);
         let facts = registers::Facts { inputs, resolution, graph, components, live, attributes, properties, plan };
         registers::check(&facts, options, report);
         if options.verbose {

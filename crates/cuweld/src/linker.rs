@@ -63,9 +63,6 @@ pub struct Linker<'data> {
     report: Report,
 }
 
-/// The most that one input may unpack to, unless something else is asked for.
-const DEFAULT_LIMIT: u64 = 8 << 30;
-
 impl<'data> Linker<'data> {
     /// A link without inputs yet.
     #[must_use]
@@ -80,7 +77,7 @@ impl<'data> Linker<'data> {
         let unpack = UnpackOptions {
             target: options.target,
             link_time_optimization: compile.optimization.is_some(),
-            limit: DEFAULT_LIMIT,
+            limit: None,
             unknown: Unknown::Refuse,
             warn_of_missing_code: true,
         };
@@ -89,7 +86,7 @@ impl<'data> Linker<'data> {
 
     /// Sets the most that one input may unpack to, in bytes.
     pub fn limit_unpacked_size(&mut self, limit: u64) {
-        self.unpack.limit = limit;
+        self.unpack.limit = Some(limit);
     }
 
     /// Adds an input. The name is for messages.

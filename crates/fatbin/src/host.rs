@@ -146,12 +146,18 @@ impl<'data> HostObject<'data> {
         let Some(table) = SectionTable::find(bytes)? else {
             return Ok(object);
         };
+        // Sections that share their bytes would let a small file stand for one of any size.
+        let mut left = length(bytes);
         for index in 0..table.count {
             let header = table.header(index)?;
             let found = table.name(index, &header)?;
             if let Some(&(name, role)) = SECTIONS.iter().find(|(name, _)| name.as_bytes() == found) {
                 let data = table
                     .contents(&header)
+                    .and_then(|data| {
+                        left = left.checked_sub(length(data)).ok_or(Problem::Overlap)?;
+                        Ok(data)
+                    })
                     .map_err(|problem| error(Some(Item::Section(name.to_owned())), header.offset, problem))?;
                 object.add(name, role, header.offset, data)?;
             }

@@ -155,7 +155,9 @@ fn loaded_packages() -> Vec<PathBuf> {
     const FOLDER: &str = "/site-packages/";
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut found = Vec::new();
-    for line in maps.lines() {
+    // Only what is code: a file that was mapped to be read may be anybody's.
+    let is_code = |line: &&str| line.split(' ').nth(1).is_some_and(|permissions| permissions.contains('x'));
+    for line in maps.lines().filter(is_code) {
         let Some(path) = line.find('/').and_then(|start| line.get(start..)) else { continue };
         let Some(packages) = path.find(FOLDER).and_then(|end| path.get(..end + FOLDER.len() - 1)) else { continue };
         let packages = PathBuf::from(packages);
@@ -166,11 +168,11 @@ fn loaded_packages() -> Vec<PathBuf> {
     found
 }
 
-/// The program of this name that a shell would run.
+/// The program of this name that a shell would run, but never one that stands in the folder that happens to be the current one.
 fn on_path(program: &str) -> Option<PathBuf> {
     let name = format!("{program}{}", env::consts::EXE_SUFFIX);
     let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(&name)).find(|path| path.is_file())
+    env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(&name)).find(|path| path.is_file())
 }
 
 #[cfg(test)]

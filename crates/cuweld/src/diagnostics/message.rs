@@ -192,6 +192,9 @@ messages! {
         "A name is a variable in one object and a function in another.";
     3110 Error ParameterSizeMismatch { name: String } "Duplicate weak parameter bank for '{name}' is not the same size"
         "Two objects have a copy of the same kernel template or inline kernel, with parameters of different sizes.";
+    3111 Error ReservedSharedUsed { name: String } "Function '{name}' uses reserved shared memory when not allowed."
+        "The function, or one that it calls, uses the part of shared memory that is the system's, but '-disable-smem-reservation' leaves none. \
+         Link without that option.";
     3201 Error RegisterLimit { kernel: String, limit: u32, function: String, registers: u32 } "entry function '{kernel}' with max regcount of {limit} calls function '{function}' with regcount of {registers}"
         "A kernel was compiled under a register limit (launch bounds, maxnreg, -maxrregcount) that a function it calls exceeds. \
          Compile that function with -maxrregcount, or relax the kernel's limit.";

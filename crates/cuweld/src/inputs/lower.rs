@@ -213,6 +213,10 @@ fn assemble_unit(
 ) -> Option<Result<Assembled, CompilerError>> {
     match &unit.code {
         Code::Ptx { text, options: recorded } => {
+            if let Some(word) = arguments::word_that_names_a_file(recorded) {
+                let problem = format!("'{}' asks for the option '{word}', which is not an input's to give", unit.name);
+                return Some(Err(CompilerError::Unusable(problem)));
+            }
             let arguments = options.assembler_arguments(recorded, true);
             Some((compilers.assemble)(&Assembly { text, arguments }))
         }

@@ -47,8 +47,8 @@ pub struct UnpackOptions {
     pub target: &'static Target,
     /// Whether link-time optimization was asked for.
     pub link_time_optimization: bool,
-    /// The most that all inputs together may unpack to, in bytes.
-    pub limit: u64,
+    /// The most that all inputs together may unpack to, in bytes; if nothing is said, some times their own size.
+    pub limit: Option<u64>,
     /// What to do with files that are nothing known.
     pub unknown: Unknown,
     /// Warn about objects that have no code for the target.

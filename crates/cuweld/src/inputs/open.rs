@@ -40,6 +40,7 @@ pub(super) fn open<'data>(inputs: &[RawInput<'data>], unknown: Unknown) -> Resul
             _ => found.push(input.clone()),
         }
     }
+    // Of several errors the first one is told, and not the one that was found first.
     in_parallel::map(found, |input| tell(input, unknown)).into_iter().collect()
 }
 
@@ -84,7 +85,9 @@ fn tell(input: RawInput<'_>, unknown: Unknown) -> Result<Opened<'_>, Box<Message
             Content::Host(Box::new(object))
         }
         // Programs and shared libraries hold only code that is linked already.
-        kind @ (Kind::HostElf(_) | Kind::Empty | Kind::Archive | Kind::ThinArchive) => Content::Nothing(Why::Kind(kind)),
+        // An empty file is what a compiler that failed leaves behind; the reference linker passes over it.
+        kind @ Kind::Empty if input.member || unknown == Unknown::ByName => Content::Nothing(Why::Kind(kind)),
+        kind @ (Kind::HostElf(_) | Kind::Archive | Kind::ThinArchive) => Content::Nothing(Why::Kind(kind)),
         kind if input.member => Content::Nothing(Why::Kind(kind)),
         kind => {
             let message = match unknown {

@@ -32,16 +32,28 @@ pub fn unpack<'data>(
     if has_missed {
         report.checkpoint()?;
     }
-    if let Some(message) = over_limit(&picks, options.limit) {
+    let limit = options.limit.unwrap_or_else(|| default_limit(inputs));
+    if let Some(message) = over_limit(&picks, limit) {
         return report.fatal(message);
     }
-    let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
+    // Of several errors the first one is told, and not the one that was found first.
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let units = in_parallel::map(picks, |pick| pick.unpack(limit));
     match units.into_iter().collect() {
         Ok(units) => found.units = units,
         Err(message) => return report.fatal(*message),
     }
     Ok(found)
+}
+
+/// How many times their own size inputs unpack to at most, unless more is allowed. Code shrinks to a third or a tenth.
+const EXPANSION: u64 = 64;
+/// What they may unpack to beyond that: tables of zeros shrink to nothing.
+const ROOM: u64 = 64 << 20;
+
+fn default_limit(inputs: &[RawInput<'_>]) -> u64 {
+    let size: u64 = inputs.iter().map(|input| input.bytes.len() as u64).sum();
+    size.saturating_mul(EXPANSION).saturating_add(ROOM)
 }
 
 /// Modules that are linked already, and the output of a device link that contains them.

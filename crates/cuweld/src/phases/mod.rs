@@ -19,6 +19,7 @@ pub mod reach;
 pub mod references;
 pub mod registers;
 pub mod relocate;
+pub mod reserved;
 pub mod resolve;
 pub mod undefined;
 pub mod versions;

@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row] = &[
     row(Always, Debug, "debug", "g", Nothing, "Link for debugging: keep all code, and tell a debugger of shared variables.")
         .details("The note of the result names the inputs and the output, too."),
     row(Always, Arch, "arch", "arch", Architecture("architecture"), "Link for this GPU architecture, such as sm_90.")
-        .details("A virtual architecture (compute_90) is accepted, but no result is written for it."),
+        .details("Nothing is linked for a virtual architecture (compute_90)."),
     glued(row(
         Always, Machine, "machine", "m", ExactNumber { name: "bits", allowed: 64 },
         "The width of addresses; only 64 is possible.",

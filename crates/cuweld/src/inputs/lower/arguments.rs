@@ -89,6 +89,17 @@ pub enum Scope {
 /// names at both ends, those between them mean what they say.
 const NOTHING: &str = "__cuweld_no_such_name";
 
+/// Options of the assembler, without dashes, that make it read or write files.
+const NAMES_FILES: &[&str] = &["o", "output-file", "optf", "options-file", "ias", "input-as-string", "fdevice-time-trace"];
+
+/// A word of what a unit was compiled with that the assembler must not get from an input: one that names a file.
+pub(super) fn word_that_names_a_file(recorded: &str) -> Option<&str> {
+    recorded.split_whitespace().find(|word| {
+        let option = word.trim_start_matches('-').split('=').next().unwrap_or_default();
+        NAMES_FILES.contains(&option) || word.starts_with('@') || word.contains(['/', '\\'])
+    })
+}
+
 impl CompileOptions {
     /// Compiles for `target`, without link-time optimization.
     #[must_use]
@@ -164,5 +175,22 @@ impl CompileOptions {
             arguments.push(format!("-variables-used={}", list(references.variables())));
         }
         arguments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::word_that_names_a_file;
+
+    #[test]
+    fn inputs_name_no_files_to_the_assembler() {
+        for harmless in ["", "-maxrregcount 32 -O3 --generate-line-info", "-arch=sm_90 -m64", "-v"] {
+            assert_eq!(word_that_names_a_file(harmless), None, "{harmless}");
+        }
+        for (options, word) in
+            [("-O3 -o x", "-o"), ("--output-file=x", "--output-file=x"), ("-optf x", "-optf"), ("@x", "@x"), ("-v ../x", "../x")]
+        {
+            assert_eq!(word_that_names_a_file(options), Some(word), "{options}");
+        }
     }
 }

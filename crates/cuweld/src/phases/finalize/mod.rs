@@ -250,17 +250,8 @@ impl Facts<'_, '_> {
     }
 
     fn write_pieces(&self, part: FileSection, section: &OutputSection<'_>, out: &mut [u8]) -> cubin::Result<()> {
-        for piece in section.pieces.iter() {
-            let source = match section.content {
-                Content::MachineParameters | Content::TextureSlots => Some(piece.section),
-                // The machine's side of constants that only a copy of a function had that is gone is not known.
-                Content::Pieces if self.is_of_gone_copy(piece.section, section) => Some(piece.section),
-                _ => self.inputs.in_view(piece.section, part.view),
-            };
-            let data = source.map(|source| self.inputs.sections()[source].data).unwrap_or_default();
-            let taken = self.plan.taken(piece.section).and_then(|size| data.get(..size as usize));
-            let data = taken.unwrap_or(data);
-            let start = piece.offset as usize;
+        for (start, data) in self.pieces(part, section) {
+            let start = start as usize;
             if let Some(place) = out.get_mut(start..start + data.len()) {
                 place.copy_from_slice(data);
             }
@@ -271,6 +262,35 @@ impl Facts<'_, '_> {
             relocation::apply(field, out, patch.offset, patch.value, patch.bank.unwrap_or(0), mode)?;
         }
         Ok(())
+    }
+
+    /// The bytes of inputs that a section is made of, and where in it they stand.
+    fn pieces<'all>(&'all self, part: FileSection, section: &'all OutputSection<'_>) -> impl Iterator<Item = (u64, &'all [u8])> {
+        section.pieces.iter().map(move |piece| {
+            let source = match section.content {
+                Content::MachineParameters | Content::TextureSlots => Some(piece.section),
+                // The machine's side of constants that only a copy of a function had that is gone is not known.
+                Content::Pieces if self.is_of_gone_copy(piece.section, section) => Some(piece.section),
+                _ => self.inputs.in_view(piece.section, part.view),
+            };
+            let data = source.map(|source| self.inputs.sections()[source].data).unwrap_or_default();
+            let taken = self.plan.taken(piece.section).and_then(|size| data.get(..size as usize));
+            (piece.offset, taken.unwrap_or(data))
+        })
+    }
+
+    /// The same, if the section consists of nothing else: they are in order, with zeros between them.
+    fn unchanged_pieces(&self, part: FileSection, size: u64) -> Option<Vec<(u64, &[u8])>> {
+        let section = &self.plan.sections()[part.section];
+        let is_made_anew = part.view == View::Machine && self.machine_debug.of(part.section).is_some();
+        let is_patched = !self.relocations.in_view(part.section, part.view).patches.is_empty();
+        if is_made_anew || is_patched || !matches!(section.content, Content::Pieces | Content::Debug) {
+            return None;
+        }
+        let pieces: Vec<(u64, &[u8])> = self.pieces(part, section).filter(|(_, data)| !data.is_empty()).collect();
+        let end = |&(start, data): &(u64, &[u8])| start + data.len() as u64;
+        let in_order = pieces.is_sorted_by(|one, next| end(one) <= next.0) && pieces.last().is_none_or(|last| end(last) <= size);
+        in_order.then_some(pieces)
     }
 
     /// Whether a piece of `section` belongs to a copy of a function that is not in the output, and the copy that is has none.

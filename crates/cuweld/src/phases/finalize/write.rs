@@ -7,7 +7,7 @@
 use super::{Body, Finished};
 use cubin::elf::{Header, ProgramHeader, SectionHeader};
 use rayon::prelude::*;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Range;
 
 /// How many bytes are made at a time.
@@ -30,13 +30,24 @@ enum Piece {
 struct Part<'made> {
     pieces: Range<usize>,
     bytes: Range<u64>,
-    /// If it consists of a single piece that is there already.
-    made: Option<&'made [u8]>,
+    /// If it consists of a single piece whose bytes are there already: those, and where in it they stand.
+    made: Option<Vec<(u64, &'made [u8])>>,
 }
 
 impl Part<'_> {
     fn size(&self) -> usize {
         (self.bytes.end - self.bytes.start) as usize
+    }
+
+    /// Writes bytes that are there already, and zeros where there are none.
+    fn write_made(&self, made: &[(u64, &[u8])], out: &mut impl io::Write) -> io::Result<()> {
+        let mut position = 0;
+        for &(start, bytes) in made.iter().chain(&[(self.size() as u64, &[][..])]) {
+            io::copy(&mut io::repeat(0).take(start - position), out)?;
+            out.write_all(bytes)?;
+            position = start + bytes.len() as u64;
+        }
+        Ok(())
     }
 }
 
@@ -59,10 +70,10 @@ impl Finished<'_, '_> {
         let most = parts.iter().filter(|part| part.made.is_none()).map(Part::size).max().unwrap_or(0);
         let (mut ready, mut next) = (Vec::with_capacity(most), Vec::with_capacity(most));
         for part in parts {
-            if let Some(bytes) = part.made {
+            if let Some(made) = &part.made {
                 out.write_all(&ready)?;
-                out.write_all(bytes)?;
                 ready.clear();
+                part.write_made(made, out)?;
                 continue;
             }
             next.clear();
@@ -85,7 +96,8 @@ impl Finished<'_, '_> {
                 part.pieces.end = index + 1;
                 continue;
             }
-            let made = self.made(index).filter(|made| made.len() as u64 >= PART_SIZE / 4);
+            let is_large = bytes.end - bytes.start >= PART_SIZE / 4;
+            let made = if is_large { self.made(index, bytes.end - bytes.start) } else { None };
             if made.is_some() || part.made.is_some() || part.size() as u64 >= PART_SIZE {
                 // What is free between pieces belongs to the part before, unless that is there already.
                 let start = if part.made.is_some() { part.bytes.end } else { bytes.start };
@@ -100,12 +112,12 @@ impl Finished<'_, '_> {
         parts
     }
 
-    /// A piece that is there already.
-    fn made(&self, index: usize) -> Option<&[u8]> {
+    /// A piece of this size whose bytes are there already.
+    fn made(&self, index: usize, size: u64) -> Option<Vec<(u64, &[u8])>> {
         match self.piece(index) {
             Piece::Section(index) => match &self.bodies[index] {
-                Body::Made(bytes) => Some(bytes),
-                Body::FromFacts => None,
+                Body::Made(bytes) => Some(vec![(0, bytes)]),
+                Body::FromFacts => self.facts.unchanged_pieces(self.facts.numbering.sections()[index], size),
             },
             _ => None,
         }

@@ -367,7 +367,7 @@ impl<'data> Reader<'_, 'data> {
             let code = target.owner.filter(|_| target.machine.is_some()).map(|owner| symbols[owner.index()].size);
             let size = code.unwrap_or(target.data.len() as u64);
             for (number, entry) in section.entries().enumerate() {
-                let problem = |text: String| Damage::at(raw, number as u64 * raw.header.entry_size, text);
+                let problem = |text: String| Damage::at(raw, (number as u64).saturating_mul(raw.header.entry_size), text);
                 if entry.symbol as usize >= symbols_count {
                     return Err(problem(format!("relocation names symbol {} of {symbols_count}", entry.symbol)));
                 }
