@@ -68,9 +68,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if let Some(path) = &arguments.files.time {
         side_files::begin_table_of_times(path, report)?;
     }
-    if arguments.link.uidx_file.is_some() {
-        return report.fatal(Message::UnifiedTables {});
-    }
+    let unified_index = side_files::read_unified_index(arguments.link.uidx_file.as_deref(), report)?;
     // A virtual architecture is accepted, but there is nothing that could be made for it.
     let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
@@ -102,7 +100,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
-            let options = Options { host_section, ..options(arguments, messages, target, &unpacked) };
+            let options = Options { host_section, unified_index, ..options(arguments, messages, target, &unpacked) };
             let linked = cuweld::link(&inputs, &options, report, trace).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });

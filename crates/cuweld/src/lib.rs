@@ -15,6 +15,7 @@ pub mod inputs;
 pub mod link;
 pub mod options;
 mod phases;
+mod stubs;
 pub mod trace;
 mod views;
 

@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::phases::load::Input;
 use crate::phases::{
     attributes, callgraph, components, finalize, info, layout, listing, live, load, machine_debug, merge, number, propagate,
-    references, registers, relocate, resolve, undefined, versions, why_live,
+    references, registers, relocate, resolve, undefined, unified, versions, why_live,
 };
 use crate::trace::Trace;
 
@@ -46,9 +46,12 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     });
     // What code refers to of the things that are laid out per kernel.
     let references = &trace.phase("references", || references::find(inputs, resolution));
+    // Places in tables that several programs share.
+    let unified = &trace.phase("unified", || unified::find(inputs, resolution, live, options, report))?;
     // Which pieces make which sections, and the order of all names.
-    let (plan, shared_variables) = &trace
-        .phase("merge", || merge::merge(&merge::Facts { inputs, resolution, graph, components, live, references, options }));
+    let (plan, shared_variables) = &trace.phase("merge", || {
+        merge::merge(&merge::Facts { inputs, resolution, graph, components, live, references, unified, options })
+    });
     // Addresses in the memories that are laid out per kernel.
     let layout = &trace.phase("layout", || {
         let facts = layout::Facts { inputs, resolution, graph, components, live, references, plan, shared_variables, options };
@@ -66,7 +69,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         report.checkpoint()
     })?;
     // With addresses known: what is settled now, and what the driver has to settle.
-    let relocate_facts = &relocate::Facts { inputs, resolution, live, plan, layout, options };
+    let relocate_facts = &relocate::Facts { inputs, resolution, live, unified, plan, layout, options };
     let relocations = &trace.phase("relocate", || relocate::relocate(relocate_facts, report))?;
     // With contents known: which sections are empty, and the numbers of the others and of the symbols.
     let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
@@ -82,6 +85,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
             resolution,
             graph,
             live,
+            unified,
             attributes,
             plan,
             layout,

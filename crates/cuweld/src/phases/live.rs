@@ -1,8 +1,9 @@
 //! Live: which functions stay.
 //!
-//! The search starts at the kernels, and at functions that were asked for by name, and follows calls, direct and through pointers. A function whose address is taken is
-//! kept even if the search does not reach it, because data may hold its address; but what only such functions call is not
-//! kept, except undefined names, which the driver defines. Variables are never removed.
+//! The search starts at the kernels, at the stubs of unified functions, which other programs call, and at functions that were
+//! asked for by name, and follows calls, direct and through pointers. A function whose address is taken is kept even if the search
+//! does not reach it, because data may hold its address; but what only such functions call is not kept, except undefined names,
+//! which the driver defines. Variables are never removed.
 
 use super::callgraph::CallGraph;
 use super::load::Inputs;
@@ -15,6 +16,7 @@ use crate::options::{KernelRoots, Options};
 pub struct LiveSet {
     live: IdVec<FunctionId, bool>,
     kernels: Vec<FunctionId>,
+    stubs: Vec<FunctionId>,
     never_called: Vec<FunctionId>,
 }
 
@@ -34,6 +36,16 @@ impl LiveSet {
         &self.kernels
     }
 
+    /// The stubs of unified functions, in order of first mention. They always stay.
+    pub fn stubs(&self) -> &[FunctionId] {
+        &self.stubs
+    }
+
+    /// Whether a function is the stub of a unified function.
+    pub fn is_stub(&self, function: FunctionId) -> bool {
+        self.stubs.binary_search(&function).is_ok()
+    }
+
     /// The functions that stay only because their address is taken, in order of first mention.
     pub fn never_called(&self) -> &[FunctionId] {
         &self.never_called
@@ -50,6 +62,10 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
     let functions = resolution.functions();
     let is_defined = |function: FunctionId| resolution.code(inputs, function).is_some();
     let is_kernel = |function: FunctionId| functions[function].kernel && is_defined(function);
+    let is_stub = |function: FunctionId| {
+        resolution.code(inputs, function).is_some_and(|(_, code)| inputs.sections()[code].is_stub())
+    };
+    let stubs: Vec<FunctionId> = functions.ids().filter(|&id| is_stub(id)).collect();
     let mut live = IdVec::filled(!options.removes_dead_code(), functions.len());
     let mut never_called = Vec::new();
     if options.removes_dead_code() {
@@ -57,7 +73,7 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
         let by_device = |id: FunctionId| matches!(options.kernels, KernelRoots::LaunchedByHost(_)) && graph.taken(id).is_some();
         let is_root = |id: FunctionId| is_kernel(id) && (may_be_launched(resolution.name(id), &options.kernels) || by_device(id));
         let is_kept = |id: FunctionId| options.keep.iter().any(|name| name == resolution.name(id));
-        let roots = functions.ids().filter(|&id| is_root(id) || is_kept(id));
+        let roots = functions.ids().filter(|&id| is_root(id) || is_kept(id)).chain(stubs.iter().copied());
         for function in reachable(graph, roots) {
             live[function] = true;
         }
@@ -77,7 +93,7 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
         }
     }
     let kernels = functions.ids().filter(|&id| live[id] && is_kernel(id)).collect();
-    LiveSet { live, kernels, never_called }
+    LiveSet { live, kernels, stubs, never_called }
 }
 
 /// Every function that calls from `roots` may reach, roots included.

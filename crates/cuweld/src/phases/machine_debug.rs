@@ -16,6 +16,7 @@ use super::number::Numbering;
 use super::relocate::{self, Decision, Kept};
 use super::resolve::{Fate, Resolution};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SectionId};
+use crate::stubs;
 use cubin::relocation::{self, Mode};
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
@@ -167,9 +168,11 @@ impl Facts<'_, '_> {
         for entry in self.relocations(file, section) {
             let Some(symbol) = entry.symbol.filter(|&symbol| inputs.symbols()[symbol].is_function()) else { continue };
             // Two relocations may name one place: one for the address, one to clear what stands behind it.
-            let number =
-                self.kept_function(symbol, file).map(|function| self.numbering.symbol(resolution.functions()[function].symbol));
+            let function = self.kept_function(symbol, file);
+            let number = function.map(|function| self.numbering.symbol(resolution.functions()[function].symbol));
             functions.by_offset.push((entry.offset, number));
+            let slot = function.and_then(|function| self.relocate.unified.slot(function));
+            functions.slots.extend(slot.map(|slot| (entry.offset, slot)));
         }
         functions.by_offset.sort_unstable();
         functions
@@ -205,6 +208,10 @@ impl Facts<'_, '_> {
                 out.extend_from_slice(record);
                 if let Some(field) = out.get_mut(place..place + 8) {
                     field.copy_from_slice(&(start as u64).to_le_bytes());
+                }
+                if let Some(&slot) = functions.slots.get(&address) {
+                    let count = self.relocate.unified.stubs().len();
+                    stubs::frame(slot, count, start + FRAME_CODE_ALIGN, place - FRAME_LENGTH_END + FRAME_SIZE, out);
                 }
             }
             at += record.len();
@@ -333,6 +340,10 @@ impl Facts<'_, '_> {
 const FRAME_LENGTH_END: usize = 12;
 /// Where a frame's description has the address of its function.
 const FRAME_ADDRESS: usize = 20;
+/// Where it has the size of its function.
+const FRAME_SIZE: usize = 28;
+/// Where a frame's common part has the unit in which offsets in code are counted.
+const FRAME_CODE_ALIGN: usize = 22;
 /// Where a sequence of a line table has the address of its function.
 const SEQUENCE_ADDRESS: usize = 3;
 
@@ -340,6 +351,8 @@ const SEQUENCE_ADDRESS: usize = 3;
 #[derive(Default)]
 struct Functions {
     by_offset: Vec<(u64, Option<u32>)>,
+    /// The slots of those that are stubs of unified functions.
+    slots: HashMap<u64, u64>,
 }
 
 impl Functions {

@@ -20,5 +20,6 @@ pub mod registers;
 pub mod relocate;
 pub mod resolve;
 pub mod undefined;
+pub mod unified;
 pub mod versions;
 pub mod why_live;

@@ -26,6 +26,16 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub struct KernelProperties {
     kernels: HashMap<FunctionId, Properties>,
+    stubs: StubProperties,
+}
+
+/// What the stubs of unified functions need: other programs enter there. Nothing, if there is but one kernel.
+#[derive(Clone, Debug, Default)]
+pub struct StubProperties {
+    /// The stack that each of them needs, unless a recursion makes that unknown.
+    pub stacks: Vec<(FunctionId, Option<u64>)>,
+    /// The most named barriers that any of them needs.
+    pub barriers: Option<u16>,
 }
 
 /// What one kernel needs, everything it calls included.
@@ -55,6 +65,11 @@ impl KernelProperties {
     /// What a kernel needs; `None` for functions that are no live kernels.
     pub fn of(&self, kernel: FunctionId) -> Option<&Properties> {
         self.kernels.get(&kernel)
+    }
+
+    /// What the stubs of unified functions need.
+    pub fn stubs(&self) -> &StubProperties {
+        &self.stubs
     }
 }
 
@@ -131,7 +146,7 @@ pub struct Facts<'facts, 'data> {
 /// Computes what every kernel needs, and warns where that is unknown.
 pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) -> KernelProperties {
     if !options.executable() {
-        return KernelProperties { kernels: HashMap::new() };
+        return KernelProperties { kernels: HashMap::new(), stubs: StubProperties::default() };
     }
     let flows = facts.sweep();
     let lone_kernel = facts.live.kernels().len() == 1;
@@ -144,7 +159,8 @@ pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) 
         .collect();
     facts.add_sums_and_lists(&mut kernels);
     facts.report_unknown_stacks(&flows, options, report);
-    KernelProperties { kernels }
+    let stubs = if lone_kernel { StubProperties::default() } else { facts.stubs(&flows) };
+    KernelProperties { kernels, stubs }
 }
 
 impl Facts<'_, '_> {
@@ -158,7 +174,7 @@ impl Facts<'_, '_> {
             return_stack: Some(attributes.return_stack.unwrap_or(0).into()),
             sparsity: match attributes.sparsity {
                 Some(mask) => mask,
-                None if is_defined && self.live.contains(function) => UNKNOWN_SPARSITY,
+                None if is_defined && self.live.contains(function) && !self.live.is_stub(function) => UNKNOWN_SPARSITY,
                 None => 0,
             },
             values: Vec::new(),
@@ -258,6 +274,18 @@ impl Facts<'_, '_> {
             fragments: Vec::new(),
             new_records: missing.into_iter().map(|(row, _)| row).collect(),
         }
+    }
+
+    fn stubs(&self, flows: &[Flow]) -> StubProperties {
+        let barriers = flowing_row(Attribute::NUM_BARRIERS);
+        let mut properties = StubProperties::default();
+        for &stub in self.live.stubs() {
+            let flow = &flows[self.components.of(self.graph, stub)];
+            properties.stacks.push((stub, flow.stack));
+            let values = flow.values.iter().filter(|(row, ..)| Some(*row) == barriers).map(|&(_, value, _)| value);
+            properties.barriers = properties.barriers.max(values.max());
+        }
+        properties
     }
 
     /// Adds the attributes for which it matters which functions a kernel reaches.

@@ -7,6 +7,7 @@ use crate::phases::load::Place;
 use crate::phases::merge::{Content, Local};
 use crate::phases::number::Extent;
 use crate::phases::resolve::{Symbol, is_internal, is_shared_variable};
+use crate::stubs;
 use crate::views::View;
 use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SymbolRecord};
 use cubin::symbol::{SymbolKind, info, other};
@@ -109,8 +110,12 @@ impl Facts<'_, '_> {
             true => symbol.other & OTHER_KEPT,
         };
         let position = if shown { self.shared_position(id, symbol, view) } else { self.position(id, symbol, view) };
-        let size = match symbol.definition {
-            Some(definition) if symbol.function.is_some() && view == View::Machine => {
+        let slot = symbol.function.and_then(|function| self.unified.slot(function));
+        let size = match (symbol.definition, slot) {
+            (_, Some(slot)) if view == View::Machine && self.numbering.has_two_views() => {
+                stubs::machine_symbol_size(slot, self.unified.stubs().len())
+            }
+            (Some(definition), _) if symbol.function.is_some() && view == View::Machine => {
                 self.inputs.symbols()[definition.symbol].machine_size
             }
             _ => symbol.size,
@@ -145,12 +150,20 @@ impl Facts<'_, '_> {
         };
         let row = &self.inputs.symbols()[definition.symbol];
         if let Some(function) = symbol.function {
-            return Position { section: self.plan.function(function).text, value: row.value, common: false };
+            let value = match self.unified.slot(function) {
+                Some(slot) if view == View::Machine && self.numbering.has_two_views() => stubs::machine_value(slot),
+                Some(slot) => slot,
+                None => row.value,
+            };
+            return Position { section: self.plan.function(function).text, value, common: false };
         }
         let place = match row.place {
             Place::Section(section) => self.plan.placement(section),
             _ => None,
         };
+        if let Some(value) = self.unified.offset(id) {
+            return Position { section: place.map(|place| place.section), value, common: false };
+        }
         if let Some(offset) = self.plan.reserved(id) {
             let base = if view == View::Machine { RESERVED_FOR_TOOLS } else { 0 };
             return Position { section: place.map(|place| place.section), value: base + offset, common: false };

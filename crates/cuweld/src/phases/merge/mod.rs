@@ -12,7 +12,8 @@
 mod constants;
 mod machine;
 mod plan;
+mod unified;
 mod walk;
 
-pub use plan::{Content, Local, Name, OutputSection, Plan};
+pub use plan::{Content, Local, Name, OutputSection, Piece, Plan};
 pub use walk::{Facts, SharedPlacement, SharedVariable, merge};

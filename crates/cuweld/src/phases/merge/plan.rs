@@ -1,6 +1,7 @@
 //! The plan: which sections and symbols the output has, in which order, and from which pieces of the inputs.
 
 use crate::id::{FunctionId, Id, IdVec, InputSectionId, SectionId, SymbolId};
+use crate::phases::load::UnifiedTable;
 use cubin::elf::SHN_LORESERVE;
 use cubin::section::SectionType;
 use std::collections::HashMap;
@@ -16,6 +17,7 @@ pub struct Plan<'data> {
     pub(super) functions: IdVec<FunctionId, FunctionSections>,
     pub(super) module_shared: Option<SectionId>,
     pub(super) global_zero: Option<SectionId>,
+    pub(super) unified_stubs: Option<SectionId>,
     pub(super) reserved: HashMap<SymbolId, u64>,
     pub(super) null_symbol_value: u64,
     pub(super) first_of_inputs: SectionId,
@@ -197,6 +199,16 @@ pub enum Content {
     Compatibility,
     /// What the caller gave for the host (`-nv-host`).
     Host,
+    /// The index of unified functions and variables.
+    UnifiedIndex,
+    /// Which functions or variables are unified.
+    UnifiedEntries(UnifiedTable),
+    /// The stubs of unified functions, each in its slot.
+    UnifiedStubs,
+    /// Attributes of those stubs.
+    UnifiedStubsInfo,
+    /// Unified variables, each at its offset.
+    UnifiedData,
     /// Relocations that are left for the driver.
     Relocations { explicit_addends: bool },
     /// Relocations that were applied.

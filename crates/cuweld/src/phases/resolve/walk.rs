@@ -236,7 +236,9 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     /// Whether a definition is in global memory.
     fn is_global_memory(&self, mention: Mention) -> bool {
         match self.row(mention).place {
-            Place::Section(section) => matches!(self.inputs.sections()[section].role, Role::GlobalZero | Role::GlobalData),
+            Place::Section(section) => {
+                matches!(self.inputs.sections()[section].role, Role::GlobalZero | Role::GlobalData | Role::UnifiedData)
+            }
             _ => false,
         }
     }
