@@ -1,5 +1,6 @@
 //! The files of a link: found, read, and the members of thin archives with them.
 
+use crate::heap;
 use crate::options::{InputItem, InputSource, LinkArguments, Members};
 use cuweld::Demand;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
@@ -32,6 +33,11 @@ struct File {
 }
 
 impl Files {
+    /// How many bytes they have together.
+    pub fn size(&self) -> usize {
+        self.files.iter().map(|file| file.bytes.as_ref().len()).sum()
+    }
+
     /// What the library takes.
     pub fn raw_inputs(&self) -> Vec<RawInput<'_>> {
         self.files.iter().map(File::raw_input).collect()
@@ -53,6 +59,10 @@ impl File {
 
 /// Reads the inputs of a link, in link order.
 pub fn read(arguments: &LinkArguments, report: &mut Report) -> Result<Files, Failure> {
+    let many_files = arguments.inputs.len() >= heap::MANY_FILES;
+    if many_files {
+        heap::expect_much();
+    }
     let mut files = Files::default();
     let mut archives = HashSet::new();
     for item in arguments.inputs_in_link_order() {
@@ -73,6 +83,9 @@ pub fn read(arguments: &LinkArguments, report: &mut Report) -> Result<Files, Fai
             Kind::ThinArchive => add_members(&file, 0, &mut files, report)?,
             _ => files.files.push(file),
         }
+    }
+    if !many_files && files.size() >= heap::WORTH_HUGE_PAGES {
+        heap::expect_much();
     }
     Ok(files)
 }

@@ -61,10 +61,6 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if let Some((_, option)) = NOT_YET.iter().find(|(is_given, _)| is_given(arguments)) {
         return report.fatal(Message::Usage { text: format!("{option} is not supported yet") });
     }
-    if let Some(threads) = arguments.execution.threads.filter(|&threads| threads > 0) {
-        // It fails only if there are threads already, and there are none yet.
-        _ = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
-    }
     if let Some(path) = &arguments.files.time {
         side_files::begin_table_of_times(path, report)?;
     }
@@ -73,6 +69,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let files = trace.phase("read", || inputs::read(arguments, report))?;
+    start_threads(arguments, &files);
     let raw = files.raw_inputs();
     if arguments.messages.trace {
         raw.iter().for_each(|input| report.list(input.name.as_str()));
@@ -132,6 +129,24 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     match &arguments.files.time_trace {
         Some(path) => write(path, trace.to_json().as_bytes(), report),
         None => Ok(()),
+    }
+}
+
+/// Below this many bytes of input, starting a thread takes longer than it could save.
+const WORTH_THREADS: usize = 256 << 10;
+
+/// This thread works, too: it would only wait for the others otherwise.
+fn start_threads(arguments: &LinkArguments, files: &Files) {
+    let threads = match arguments.execution.threads {
+        Some(threads) if threads > 0 => threads as usize,
+        _ if files.size() < WORTH_THREADS => 1,
+        // As many as the machine has processors.
+        _ => 0,
+    };
+    // It fails if there are threads already, and there are none yet, or if the system gives none: then this one works alone.
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
+    if pool(threads).is_err() {
+        _ = pool(1);
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod compilers;
 mod finalizer;
+mod heap;
 mod host_script;
 mod inputs;
 mod link;

@@ -1,9 +1,11 @@
 //! Dense typed indices, and the vectors they index.
 //!
 //! Everything the linker talks about lives in a table and is named by its row number. A row number is a `u32` wrapped in
-//! a type of its own, so that a symbol's number can not be used to look up a section.
+//! a type of its own, so that a symbol's number can not be used to look up a section. It is kept plus one: zero is free
+//! for "none", and an optional number takes no more room than a number.
 
 use std::marker::PhantomData;
+use std::num::NonZeroU32;
 use std::ops::{Index, IndexMut};
 
 /// A row number of one table.
@@ -18,13 +20,14 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => { $(
         $(#[$doc])*
         #[derive(Copy, Clone, Debug, Eq, PartialEq, Ord, PartialOrd, Hash)]
-        pub struct $name(u32);
+        pub struct $name(NonZeroU32);
 
         impl Id for $name {
-            fn index(self) -> usize { self.0 as usize }
+            fn index(self) -> usize { self.0.get() as usize - 1 }
             fn from_index(index: usize) -> Self {
                 // Tables are built from inputs whose sizes `load` has checked against u32.
-                $name(u32::try_from(index).expect("a table outgrew its 32-bit row numbers"))
+                let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+                $name(number.expect("a table outgrew its 32-bit row numbers"))
             }
         }
     )* };
@@ -47,6 +50,12 @@ ids! {
     SectionId;
 }
 
+/// A table of few rows. (Ids need no protection against people who choose them so that they collide: they are counted.)
+pub type IdMap<I, T> = std::collections::HashMap<I, T, foldhash::fast::FixedState>;
+
+/// Some rows of a table.
+pub type IdSet<I> = std::collections::HashSet<I, foldhash::fast::FixedState>;
+
 /// A vector indexed by one kind of id.
 #[derive(Clone, Debug)]
 pub struct IdVec<I, T> {
@@ -58,6 +67,11 @@ impl<I: Id, T> IdVec<I, T> {
     /// An empty table.
     pub fn new() -> Self {
         Self::from(Vec::new())
+    }
+
+    /// An empty table with room for this many rows.
+    pub fn with_capacity(rows: usize) -> Self {
+        Self::from(Vec::with_capacity(rows))
     }
 
     /// A table of `rows` equal values: the usual start of a side table.

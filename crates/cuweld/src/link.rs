@@ -35,15 +35,15 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     let components = &trace.phase("components", || components::find(graph));
     // Kernels and what they reach stay.
     let live = &trace.phase("live", || live::find(inputs, resolution, graph, options));
-    if options.extra_warnings {
-        listing::warn_of_functions_never_called(resolution, live, report);
-    }
     // What functions say of themselves, and what follows for the kernels that call them.
     let attributes = &trace.phase("attributes", || attributes::read(inputs, resolution, live));
     let properties = &trace.phase("propagate", || {
         let facts = propagate::Facts { inputs, resolution, graph, components, live, attributes };
         propagate::propagate(&facts, options, report)
     });
+    if options.extra_warnings {
+        listing::warn_of_functions_never_called(resolution, live, report);
+    }
     // What code refers to of the things that are laid out per kernel.
     let references = &trace.phase("references", || references::find(inputs, resolution));
     // Places in tables that several programs share.
@@ -73,8 +73,9 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     let relocations = &trace.phase("relocate", || relocate::relocate(relocate_facts, report))?;
     // With contents known: which sections are empty, and the numbers of the others and of the symbols.
     let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
-    let numbering = &trace
-        .phase("number", || number::number(&number::Facts { resolution, graph, live, plan, layout, relocations, info, options }));
+    let info_sizes = &trace.phase("info", || info.measure());
+    let facts = &number::Facts { resolution, graph, live, plan, layout, relocations, info_sizes, options };
+    let numbering = &trace.phase("number", || number::number(facts));
     // What the machine's debug information says of functions that stay, in the order of their symbols.
     let machine_debug =
         &trace.phase("machine debug", || machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering }));
@@ -92,6 +93,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
             relocations,
             machine_debug,
             info,
+            info_sizes,
             numbering,
             options,
         })

@@ -164,7 +164,7 @@ messages! {
     3031 Fatal UnifiedNameTwice {} "Internal error: entry was already found?"
         "The index lists a unified function or variable twice.";
     3032 Fatal StubWithoutEntry {} "Internal error: UFT stub match not found"
-        "A function is unified only in an object whose weak copy of it gave way to one of another object.";
+        "A function is unified in one object, but not in the one that defines it first.";
     3033 Fatal NotInUnifiedIndex { name: String } "'{name}' is unified, but the index does not list it"
         "Every unified function and variable has a place, which the index gives. The reference linker leaves the place's contents undefined.";
     3034 Fatal UnifiedOverlap { name: String, other: String } "'{name}' and '{other}' have the same place in a unified table"

@@ -21,7 +21,7 @@
 
 use super::load::{CallRecord, Inputs};
 use super::resolve::{Fate, Resolution};
-use crate::id::{FunctionId, Id, IdVec, InputSymbolId, Lists, PrototypeId};
+use crate::id::{FunctionId, Id, IdMap, IdVec, InputSymbolId, Lists, PrototypeId};
 use std::collections::HashMap;
 
 /// The call graph of the program.
@@ -126,7 +126,7 @@ pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>) -> C
         nameless: None,
     };
     for object in inputs.files().iter() {
-        let mut taken_here: HashMap<InputSymbolId, &'data str> = HashMap::new();
+        let mut taken_here: IdMap<InputSymbolId, &'data str> = IdMap::default();
         for &record in &object.calls {
             if let CallRecord::AddressTaken { function, prototype } = record {
                 taken_here.insert(function, prototype);
@@ -182,7 +182,7 @@ impl<'data> Builder<'data> {
         &mut self,
         record: CallRecord<'data>,
         resolution: &Resolution<'data>,
-        taken_here: &HashMap<InputSymbolId, &'data str>,
+        taken_here: &IdMap<InputSymbolId, &'data str>,
     ) {
         let lost = |symbol: InputSymbolId| resolution.fate(symbol) == Fate::Lost;
         let function = |symbol: InputSymbolId| resolution.function(symbol);

@@ -12,12 +12,13 @@ use super::number::Numbering;
 use super::propagate::{KernelProperties, Properties, UNKNOWN_SPARSITY};
 use super::relocate::Referent;
 use super::resolve::{Fate, Resolution};
-use crate::id::{FileId, FunctionId, InputSymbolId};
+use crate::id::{FileId, FunctionId, Id, IdVec, InputSymbolId};
 use crate::options::Options;
 use crate::views::View;
 use cubin::info::{self, Attribute, Record, format};
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
+use rayon::prelude::*;
 
 /// The attributes of the output: not kept, but made from the facts whenever they are asked for.
 #[derive(Copy, Clone)]
@@ -36,6 +37,36 @@ pub struct Info<'facts, 'data> {
     pub plan: &'facts Plan<'data>,
     /// What was asked for.
     pub options: &'facts Options,
+}
+
+/// How many bytes the attributes take, which is needed before they can be written.
+#[derive(Debug)]
+pub struct InfoSizes {
+    module: u64,
+    /// As they are linked.
+    linked: IdVec<FunctionId, u32>,
+    /// In the machine's view, where that is another.
+    machine: Option<IdVec<FunctionId, u32>>,
+}
+
+impl InfoSizes {
+    /// The size of the module's section.
+    pub fn module(&self) -> u64 {
+        self.module
+    }
+
+    /// The size of a function's section, as it is linked.
+    pub fn linked(&self, function: FunctionId) -> u64 {
+        self.linked[function].into()
+    }
+
+    /// The size of a function's section in a view.
+    pub fn in_view(&self, function: FunctionId, view: View) -> u64 {
+        match (view, &self.machine) {
+            (View::Machine, Some(machine)) => machine[function].into(),
+            _ => self.linked(function),
+        }
+    }
 }
 
 /// The value that says that a size is not known.
@@ -142,17 +173,27 @@ impl Writer<'_, '_> {
 }
 
 impl<'facts, 'data> Info<'facts, 'data> {
-    /// The size of the module's section.
-    pub fn module_size(&self) -> usize {
-        let mut size = 0;
-        self.module_records(&self.stacks(), &mut |record| size += record.len());
-        size
+    /// Measures everything once.
+    pub fn measure(&self) -> InfoSizes {
+        let mut module = 0;
+        let functions = |view| {
+            let rows = (0..self.resolution.functions().len()).into_par_iter().with_min_len(256);
+            let sizes: Vec<u32> = rows.map(|row| self.function_size(FunctionId::from_index(row), view)).collect();
+            IdVec::from(sizes)
+        };
+        let views = self.options.target.views;
+        let (_, linked) = rayon::join(
+            || self.module_records(&self.stacks(), &mut |record| module += record.len() as u64),
+            || functions(View::linked(views)),
+        );
+        InfoSizes { module, linked, machine: (views == Views::Two).then(|| functions(View::Machine)) }
     }
 
-    /// The size of a function's section.
-    pub fn function_size(&self, function: FunctionId, view: View) -> usize {
+    fn function_size(&self, function: FunctionId, view: View) -> u32 {
         let mut size = 0;
-        self.function_records(function, view, &mut |record| size += record.len());
+        if self.plan.function(function).info.is_some() {
+            self.function_records(function, view, &mut |record| size += record.len() as u32);
+        }
         size
     }
 
@@ -299,12 +340,13 @@ impl<'facts, 'data> Info<'facts, 'data> {
 
     /// The records of all stubs of unified functions, and what they need for what they lead to.
     fn stub_records(&self, view: View, take: &mut impl FnMut(OutputRecord<'_>)) {
-        let is_tail =
-            |record: &Record<'_>| self.is_machine_side(view) && MACHINE_RECORDS.contains(&record.attribute);
+        let is_tail = |record: &Record<'_>| self.is_machine_side(view) && MACHINE_RECORDS.contains(&record.attribute);
         let mut tail = Vec::new();
         for &stub in self.live.stubs().iter().rev() {
             let info = self.attributes.of(stub).info;
-            let Some((file, section)) = info.and_then(|(file, id)| Some((file, self.inputs.in_view(id, view)?))) else { continue };
+            let Some((file, section)) = info.and_then(|(file, id)| Some((file, self.inputs.in_view(id, view)?))) else {
+                continue;
+            };
             let data = self.inputs.sections()[section].data;
             self.reversed(data, |record| {
                 if !is_tail(&record) {

@@ -15,7 +15,7 @@ use super::merge::{Content, OutputSection};
 use super::number::Numbering;
 use super::relocate::{self, Decision, Kept};
 use super::resolve::{Fate, Resolution};
-use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SectionId};
+use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SectionId};
 use crate::stubs;
 use cubin::relocation::{self, Mode};
 use cubin::symbol::SymbolKind;
@@ -25,7 +25,7 @@ use std::collections::HashMap;
 /// The machine's side of every section of debug information.
 #[derive(Debug)]
 pub struct MachineDebug {
-    sections: HashMap<SectionId, Contents>,
+    sections: IdMap<SectionId, Contents>,
 }
 
 /// The machine's side of one section.
@@ -57,13 +57,13 @@ pub struct Facts<'facts, 'data> {
 /// Puts together the machine's side of all debug information.
 pub fn build(facts: &Facts<'_, '_>) -> MachineDebug {
     let plan = facts.relocate.plan;
-    let mut sections = HashMap::new();
+    let mut sections = IdMap::default();
     if facts.relocate.options.target.views == Views::One {
         return MachineDebug { sections };
     }
     let debug = || plan.sections().enumerate().filter(|(_, section)| section.content == Content::Debug);
-    let drafts: HashMap<SectionId, Draft> = debug().map(|(id, section)| (id, facts.draft(section))).collect();
-    let bases: HashMap<InputSectionId, u64> =
+    let drafts: IdMap<SectionId, Draft> = debug().map(|(id, section)| (id, facts.draft(section))).collect();
+    let bases: IdMap<InputSectionId, u64> =
         drafts.values().flat_map(|draft| draft.pieces.iter().map(|piece| (piece.linked, piece.base))).collect();
     for (id, section) in debug() {
         if let Some(draft) = drafts.get(&id) {
@@ -288,7 +288,7 @@ impl Facts<'_, '_> {
     }
 
     /// Goes through the relocations of a section as the linked view does, in the same order.
-    fn relocated(&self, section: &OutputSection<'_>, draft: &Draft, bases: &HashMap<InputSectionId, u64>) -> Contents {
+    fn relocated(&self, section: &OutputSection<'_>, draft: &Draft, bases: &IdMap<InputSectionId, u64>) -> Contents {
         let form = form(section);
         let speaks_of_functions = draft
             .pieces

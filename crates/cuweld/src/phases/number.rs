@@ -5,13 +5,13 @@
 //! the inputs met them, local part first.
 
 use super::callgraph::CallGraph;
-use super::info::Info;
+use super::info::InfoSizes;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::merge::{Content, Local, OutputSection, Plan};
 use super::relocate::{Referent, Relocations, is_leftover};
 use super::resolve::{Resolution, is_shared_variable};
-use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
+use crate::id::{FunctionId, Id, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
@@ -137,8 +137,8 @@ pub struct Facts<'facts, 'data> {
     pub layout: &'facts Layout,
     /// What is left of the relocations.
     pub relocations: &'facts Relocations,
-    /// The attributes.
-    pub info: &'facts Info<'facts, 'data>,
+    /// The sizes of the attributes.
+    pub info_sizes: &'facts InfoSizes,
     /// What was asked for.
     pub options: &'facts Options,
 }
@@ -146,9 +146,11 @@ pub struct Facts<'facts, 'data> {
 /// Numbers sections and symbols.
 pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     let plan = facts.plan;
-    let all: Vec<SectionId> = plan.sections().ids().collect();
-    let mut present: Vec<SectionId> = all.into_par_iter().with_min_len(256).filter(|&id| facts.is_present(id)).collect();
-    present.sort_by_key(|&id| class(&plan.sections()[id]));
+    let class_of = |id: SectionId| facts.is_present(id).then(|| class(&plan.sections()[id]));
+    let rows = 0..plan.sections().len();
+    let classes: Vec<Option<Class>> =
+        rows.into_par_iter().with_min_len(256).map(|row| class_of(SectionId::from_index(row))).collect();
+    let mut present = in_order_of_class(&classes);
     let two_views = facts.options.target.views == Views::Two;
     let extent = Extent::of(plan, &present, two_views);
     let is_overflow = |id: &SectionId| plan.sections()[*id].content == Content::SymbolSectionNumbers;
@@ -193,6 +195,26 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
         }
     }
     Numbering { sections, machine_number, mercury_number, entries, linked_entries, locals, symbol_number, section_symbol, extent }
+}
+
+/// The sections that have a class, by class, and otherwise in their order.
+fn in_order_of_class(classes: &[Option<Class>]) -> Vec<SectionId> {
+    let mut next = [0usize; Class::COUNT + 1];
+    for class in classes.iter().flatten() {
+        next[*class as usize + 1] += 1;
+    }
+    for class in 0..Class::COUNT {
+        next[class + 1] += next[class];
+    }
+    let mut sections = vec![SectionId::from_index(0); next[Class::COUNT]];
+    for (row, class) in classes.iter().enumerate() {
+        if let Some(class) = class {
+            let place = &mut next[*class as usize];
+            sections[*place] = SectionId::from_index(row);
+            *place += 1;
+        }
+    }
+    sections
 }
 
 /// The sections that the Mercury view has its own of, in file order: code first, the symbol table last.
@@ -260,6 +282,11 @@ pub enum Class {
     MachineOnly,
 }
 
+impl Class {
+    /// How many classes there are.
+    const COUNT: usize = Class::MachineOnly as usize + 1;
+}
+
 /// The class of a section.
 pub fn class(section: &OutputSection<'_>) -> Class {
     let has = |flag: u64| section.flags & flag != 0;
@@ -289,15 +316,14 @@ impl Facts<'_, '_> {
             | Content::ReservedShared
             | Content::UnifiedData
             | Content::UnifiedStubs => self.layout.size(id) > 0,
-            Content::UnifiedStubsInfo => self.info.stubs_size(View::linked(self.options.target.views)) > 0,
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
             Content::KernelShared(_) | Content::ModuleShared => match self.options.executable() {
                 true => self.layout.shared().is_present(id),
                 false => self.layout.size(id) > 0,
             },
-            Content::ModuleInfo => self.info.module_size() > 0,
-            Content::FunctionInfo(function) => self.info.function_size(function, View::linked(self.options.target.views)) > 0,
+            Content::ModuleInfo => self.info_sizes.module() > 0,
+            Content::FunctionInfo(function) => self.info_sizes.linked(function) > 0,
             Content::Relocations { explicit_addends } => {
                 target().is_some_and(|outcome| outcome.kept.iter().any(|entry| entry.explicit_addend == explicit_addends))
             }
@@ -315,6 +341,7 @@ impl Facts<'_, '_> {
             | Content::Host
             | Content::UnifiedIndex
             | Content::UnifiedEntries(_)
+            | Content::UnifiedStubsInfo
             | Content::CallGraph
             | Content::RelocationActions => true,
         }

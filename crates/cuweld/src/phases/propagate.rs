@@ -17,15 +17,14 @@ use super::load::Inputs;
 use super::reach;
 use super::resolve::Resolution;
 use crate::diagnostics::{Message, Report};
-use crate::id::{FunctionId, Id};
+use crate::id::{FunctionId, Id, IdMap};
 use crate::options::Options;
 use cubin::info::Attribute;
-use std::collections::HashMap;
 
 /// What each kernel needs.
 #[derive(Debug)]
 pub struct KernelProperties {
-    kernels: HashMap<FunctionId, Properties>,
+    kernels: IdMap<FunctionId, Properties>,
     stubs: StubProperties,
 }
 
@@ -146,12 +145,12 @@ pub struct Facts<'facts, 'data> {
 /// Computes what every kernel needs, and warns where that is unknown.
 pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) -> KernelProperties {
     if !options.executable() {
-        return KernelProperties { kernels: HashMap::new(), stubs: StubProperties::default() };
+        return KernelProperties { kernels: IdMap::default(), stubs: StubProperties::default() };
     }
     let flows = facts.sweep();
     let lone_kernel = facts.live.kernels().len() == 1;
     let whole_program = lone_kernel.then(|| facts.whole_program());
-    let mut kernels: HashMap<FunctionId, Properties> = (facts.live.kernels().iter())
+    let mut kernels: IdMap<FunctionId, Properties> = (facts.live.kernels().iter())
         .map(|&kernel| {
             let reached = &flows[facts.components.of(facts.graph, kernel)];
             (kernel, facts.properties(kernel, reached, whole_program.as_ref()))
@@ -289,7 +288,7 @@ impl Facts<'_, '_> {
     }
 
     /// Adds the attributes for which it matters which functions a kernel reaches.
-    fn add_sums_and_lists(&self, kernels: &mut HashMap<FunctionId, Properties>) {
+    fn add_sums_and_lists(&self, kernels: &mut IdMap<FunctionId, Properties>) {
         let needs_functions = |row: usize| matches!(FLOWING[row].combine, Combine::Sum | Combine::Last | Combine::Words);
         let matters: Vec<bool> = (self.resolution.functions().ids())
             .map(|function| self.attributes.of(function).flowing.iter().any(|&(row, ..)| needs_functions(row)))

@@ -6,7 +6,7 @@
 
 use super::callgraph::CallGraph;
 use super::components::Components;
-use crate::id::{FunctionId, Id};
+use crate::id::{FunctionId, Id, IdMap};
 use std::collections::HashMap;
 
 /// For each kernel, the functions of interest that it reaches.
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 pub struct Reach {
     sets: Vec<Vec<FunctionId>>,
     /// Per kernel: its set, and whether the kernel itself is of interest.
-    kernels: HashMap<FunctionId, (usize, bool)>,
+    kernels: IdMap<FunctionId, (usize, bool)>,
 }
 
 impl Reach {
@@ -47,7 +47,7 @@ pub fn find(
     let mut sets = Vec::new();
     let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
     let mut visited = vec![0u32; graph.nodes()];
-    let mut result = HashMap::with_capacity(kernels.len());
+    let mut result = IdMap::with_capacity_and_hasher(kernels.len(), Default::default());
     for &kernel in kernels {
         let mut starts: Vec<u32> = graph.successors(graph.node(kernel)).filter(worth_visiting).collect();
         starts.sort_unstable();

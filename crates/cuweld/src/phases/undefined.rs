@@ -69,13 +69,19 @@ pub fn check(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet, o
     }
     let mut missing = Vec::new();
     for (id, symbol) in resolution.symbols().enumerate() {
+        if symbol.definition.is_some() || symbol.common_align.is_some() {
+            continue;
+        }
         let is_missing = match symbol.function {
             Some(function) => live.contains(function) && !is_driver_function(symbol.name),
             None => is_missing_variable(symbol) && !options.allow_undefined_globals,
         };
-        if is_missing && symbol.definition.is_none() && symbol.common_align.is_none() {
+        if is_missing {
             missing.push(id);
         }
+    }
+    if missing.is_empty() {
+        return;
     }
     for diagnostic in explain::undefined::describe(&Referrers { inputs, resolution, live }, &missing) {
         report.add(diagnostic);

@@ -9,12 +9,12 @@
 
 use super::live::LiveSet;
 use super::load::{Inputs, Place, Role, UnifiedEntry, UnifiedTable};
-use super::resolve::{Fate, Part, Resolution};
+use super::resolve::{Part, Resolution};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
-use crate::id::{FunctionId, InputSectionId, SymbolId};
+use crate::id::{FunctionId, IdMap, IdSet, InputSectionId, SymbolId};
 use crate::options::{Options, UnifiedIndex};
 use cubin::unified::{Entry, IndexRecord, STUB_SIZE, flags};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// The places of unified functions and variables.
@@ -24,9 +24,9 @@ pub struct Unified {
     variables: Vec<Row>,
     /// The stubs in the order of their slots.
     stubs: Vec<FunctionId>,
-    slots: HashMap<FunctionId, u64>,
-    offsets: HashMap<SymbolId, u64>,
-    moves: HashMap<InputSectionId, Vec<(Range<u64>, u64)>>,
+    slots: IdMap<FunctionId, u64>,
+    offsets: IdMap<SymbolId, u64>,
+    moves: IdMap<InputSectionId, Vec<(Range<u64>, u64)>>,
     data_size: u64,
 }
 
@@ -175,12 +175,11 @@ impl Facts<'_, '_> {
 
     fn place_stubs(&self, unified: &mut Unified, stubs: &[FunctionId]) -> Result<(), Box<Diagnostic>> {
         let mut by_slot: Vec<Option<FunctionId>> = vec![None; stubs.len()];
-        let rows: HashMap<SymbolId, &Row> = unified.functions.iter().map(|row| (row.symbol, row)).collect();
-        let unified_copies: HashSet<SymbolId> = self.unified_copies().collect();
-        // The reference linker does not find the entry of a name that was first mentioned as a global one if all unified copies are lost.
-        let is_found = |symbol: SymbolId| {
-            self.resolution.symbols()[symbol].part == Part::Local || unified_copies.contains(&symbol)
-        };
+        let rows: IdMap<SymbolId, &Row> = unified.functions.iter().map(|row| (row.symbol, row)).collect();
+        let first_unified: IdSet<SymbolId> = self.first_unified().collect();
+        // Of a name that was first mentioned as a global one, the reference linker finds no entry unless its first definition has one.
+        let is_found =
+            |symbol: SymbolId| self.resolution.symbols()[symbol].part == Part::Local || first_unified.contains(&symbol);
         for &stub in stubs {
             let row = self.target(stub).and_then(|symbol| rows.get(&symbol).copied());
             let Some(row) = row.filter(|row| is_found(row.symbol)) else {
@@ -214,10 +213,12 @@ impl Facts<'_, '_> {
         symbols.find_map(|symbol| self.resolution.meaning(symbol))
     }
 
-    /// What is unified in an object whose copy of it was not lost.
-    fn unified_copies(&self) -> impl Iterator<Item = SymbolId> + '_ {
-        let mentions = self.inputs.files().iter().flat_map(|object| &object.unified).map(|entry| entry.symbol);
-        mentions.filter(|&symbol| self.resolution.fate(symbol) != Fate::Lost).filter_map(|symbol| self.resolution.meaning(symbol))
+    /// The functions whose first definition is unified.
+    fn first_unified(&self) -> impl Iterator<Item = SymbolId> + '_ {
+        self.inputs.files().enumerate().flat_map(move |(file, object)| {
+            let symbols = object.unified.iter().filter_map(|entry| self.resolution.meaning(entry.symbol));
+            symbols.filter(move |&symbol| self.resolution.symbols()[symbol].named_after == file)
+        })
     }
 
     fn place_variables(&self, unified: &mut Unified) -> Result<(), Box<Diagnostic>> {
@@ -227,7 +228,9 @@ impl Facts<'_, '_> {
             let name = symbol.name.to_owned();
             let definition = symbol.definition.map(|definition| &self.inputs.symbols()[definition.symbol]);
             let home = definition.and_then(|definition| match definition.place {
-                Place::Section(section) if self.inputs.sections()[section].role == Role::UnifiedData => Some((definition, section)),
+                Place::Section(section) if self.inputs.sections()[section].role == Role::UnifiedData => {
+                    Some((definition, section))
+                }
                 _ => None,
             });
             let (Some((definition, section)), Some(end)) = (home, row.offset.checked_add(symbol.size)) else {
@@ -298,13 +301,8 @@ mod tests {
     use crate::id::Id;
 
     fn rows(identifiers: &[(u64, u64)]) -> Vec<Row> {
-        let row = |(index, &(first, second))| Row {
-            symbol: SymbolId::from_index(index),
-            first,
-            second,
-            offset: 0,
-            is_listed: true,
-        };
+        let row =
+            |(index, &(first, second))| Row { symbol: SymbolId::from_index(index), first, second, offset: 0, is_listed: true };
         identifiers.iter().enumerate().map(row).collect()
     }
 

@@ -159,7 +159,7 @@ impl Facts<'_, '_> {
             link,
             info,
             align,
-            entry_size: section.entry_size,
+            entry_size: section.entry_size.into(),
         }
     }
 

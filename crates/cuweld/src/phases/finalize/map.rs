@@ -2,14 +2,13 @@
 
 use super::Linked;
 use crate::demangle::demangle;
-use crate::id::{FileId, SectionId, SymbolId};
+use crate::id::{FileId, IdMap, SectionId, SymbolId};
 use crate::options::MapContents;
 use crate::phases::load::Place;
 use crate::phases::merge::Local;
 use crate::phases::resolve::Symbol;
 use crate::views::View;
 use cubin::symbol::{Binding, SymbolKind};
-use std::collections::HashMap;
 use std::fmt::Write;
 
 /// What the columns hold.
@@ -41,8 +40,8 @@ impl Linked<'_, '_> {
     }
 
     /// The symbols of each section, in the order of their addresses. Shared variables are here whether or not the file shows them.
-    fn symbols_by_section(&self) -> HashMap<SectionId, Vec<(u64, SymbolId)>> {
-        let mut symbols: HashMap<SectionId, Vec<(u64, SymbolId)>> = HashMap::new();
+    fn symbols_by_section(&self) -> IdMap<SectionId, Vec<(u64, SymbolId)>> {
+        let mut symbols: IdMap<SectionId, Vec<(u64, SymbolId)>> = IdMap::default();
         for &entry in self.facts.numbering.entries(View::Machine) {
             let Local::Symbol(id) = entry else { continue };
             let (section, value) = self.facts.place(id);
@@ -70,7 +69,7 @@ impl Linked<'_, '_> {
     /// Which objects define and mention each name, the one whose definition counts first.
     fn cross_references(&self, text: &mut String) {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
-        let mut mentions: HashMap<SymbolId, Vec<(FileId, bool)>> = HashMap::new();
+        let mut mentions: IdMap<SymbolId, Vec<(FileId, bool)>> = IdMap::default();
         for (file, object) in inputs.files().enumerate() {
             for id in object.symbols.iter() {
                 let row = &inputs.symbols()[id];

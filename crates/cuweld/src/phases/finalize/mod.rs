@@ -12,7 +12,7 @@ mod strings;
 mod symbols;
 
 use super::callgraph::CallGraph;
-use super::info::Info;
+use super::info::{Info, InfoSizes};
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::Inputs;
@@ -59,6 +59,8 @@ pub struct Facts<'facts, 'data> {
     pub relocations: &'facts Relocations,
     /// The attributes.
     pub info: &'facts Info<'facts, 'data>,
+    /// Their sizes.
+    pub info_sizes: &'facts InfoSizes,
     /// The machine's side of debug information, where there are two views.
     pub machine_debug: &'facts MachineDebug,
     /// The numbers of sections and symbols.
@@ -252,7 +254,8 @@ impl Facts<'_, '_> {
     /// The table of stubs of unified functions, where there are two views.
     fn stubs(&self, FileSection { section, view }: FileSection) -> Vec<u8> {
         let pieces = self.plan.sections()[section].pieces.iter();
-        let mut by_slot: Vec<_> = pieces.filter_map(|piece| Some((piece.offset, self.inputs.in_view(piece.section, view)?))).collect();
+        let mut by_slot: Vec<_> =
+            pieces.filter_map(|piece| Some((piece.offset, self.inputs.in_view(piece.section, view)?))).collect();
         by_slot.sort_unstable();
         let data: Vec<&[u8]> = by_slot.into_iter().map(|(_, section)| self.inputs.sections()[section].data).collect();
         if view == View::Machine {
@@ -405,11 +408,11 @@ impl Facts<'_, '_> {
     /// The size of a section's bytes.
     fn size_of(&self, FileSection { section: id, view }: FileSection, body: &Body) -> u64 {
         let section = &self.plan.sections()[id];
-        let entries = |count: usize| count as u64 * section.entry_size;
+        let entries = |count: usize| count as u64 * u64::from(section.entry_size);
         match (body, section.content) {
             (Body::Made(bytes), _) => bytes.len() as u64,
-            (_, Content::ModuleInfo) => self.info.module_size() as u64,
-            (_, Content::FunctionInfo(function)) => self.info.function_size(function, view) as u64,
+            (_, Content::ModuleInfo) => self.info_sizes.module(),
+            (_, Content::FunctionInfo(function)) => self.info_sizes.in_view(function, view),
             (_, Content::UnifiedStubsInfo) => self.info.stubs_size(view) as u64,
             (_, Content::Relocations { explicit_addends }) => {
                 let kept = self.kept(section, view).iter();

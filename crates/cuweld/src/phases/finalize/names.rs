@@ -7,11 +7,10 @@
 
 use super::Facts;
 use super::strings::StringTableBuilder;
-use crate::id::{IdVec, PrototypeId, SectionId, SymbolId};
+use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::phases::merge::{Content, Local, Name};
 use crate::phases::number::{Extent, FileSection, is_named};
 use crate::views::{self, View};
-use std::collections::HashMap;
 
 /// Where the names are.
 pub struct Names {
@@ -21,7 +20,7 @@ pub struct Names {
     pub symbols: IdVec<SymbolId, u32>,
     section_symbols: IdVec<SectionId, u32>,
     /// The machine's names of sections that have another one there.
-    machine_section_symbols: HashMap<SectionId, u32>,
+    machine_section_symbols: IdMap<SectionId, u32>,
     sections: IdVec<SectionId, u32>,
     mercury_sections: IdVec<SectionId, u32>,
     /// The size of the table of section names, before it gets those of the Mercury view.
@@ -127,7 +126,7 @@ struct SymbolNames {
     prototypes: IdVec<PrototypeId, u32>,
     symbols: IdVec<SymbolId, u32>,
     sections: IdVec<SectionId, u32>,
-    machine_sections: HashMap<SectionId, u32>,
+    machine_sections: IdMap<SectionId, u32>,
     /// The size of the machine's names that are not the linked ones.
     renamed_size: u64,
     table: Vec<u8>,
@@ -152,7 +151,7 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
     for &id in facts.plan.globals().iter().filter(|&&id| is_named(id)) {
         symbols[id] = table.add(&[plan_symbols[id].name]);
     }
-    let mut machine_sections = HashMap::new();
+    let mut machine_sections = IdMap::default();
     let mut renamed_size = 0;
     for &entry in facts.numbering.entries(View::Machine).iter().filter(|_| facts.numbering.has_two_views()) {
         let Local::Section(id) = entry else { continue };

@@ -2,6 +2,7 @@
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher, Hasher};
 
 /// A string table under construction.
@@ -21,25 +22,22 @@ impl StringTableBuilder {
 
     /// The offset of a name, given in parts; it is added if it is not there.
     pub fn add(&mut self, parts: &[&str]) -> u32 {
-        let hash = self.hash(parts.iter().map(|part| part.as_bytes()));
-        let bytes = &self.bytes;
-        if let Some(&offset) = self.known.find(hash, |&offset| is_at(bytes, offset as usize, parts)) {
-            return offset;
+        // It is appended in any case, and taken away again if it was there: so it is in one piece.
+        let offset = self.append(parts);
+        let (table, hasher) = (&self.bytes, &self.hasher);
+        let (before, name) = table.split_at(offset as usize);
+        let is_same = |&other: &u32| before[other as usize..].starts_with(name);
+        match self.known.entry(hash(hasher, name), is_same, |&other| hash(hasher, name_at(table, other))) {
+            Entry::Occupied(known) => {
+                let known = *known.get();
+                self.bytes.truncate(offset as usize);
+                known
+            }
+            Entry::Vacant(place) => {
+                place.insert(offset);
+                offset
+            }
         }
-        let offset = self.bytes.len() as u32;
-        for part in parts {
-            self.bytes.extend_from_slice(part.as_bytes());
-        }
-        self.bytes.push(0);
-        let (bytes, hasher) = (&self.bytes, &self.hasher);
-        self.known.insert_unique(hash, offset, |&other| {
-            let name = &bytes[other as usize..];
-            let length = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
-            let mut state = hasher.build_hasher();
-            state.write(&name[..length]);
-            state.finish()
-        });
-        offset
     }
 
     /// The size of the table.
@@ -67,42 +65,23 @@ impl StringTableBuilder {
         }
     }
 
-    fn hash<'part>(&self, parts: impl Iterator<Item = &'part [u8]>) -> u64 {
-        // Names in parts must hash like whole ones, so they are put together first; names are short.
-        let mut whole = [0u8; 256];
-        let mut length = 0;
-        let mut long: Vec<u8> = Vec::new();
-        for part in parts {
-            if long.is_empty() && length + part.len() <= whole.len() {
-                whole[length..length + part.len()].copy_from_slice(part);
-                length += part.len();
-            } else {
-                if long.is_empty() {
-                    long.extend_from_slice(&whole[..length]);
-                }
-                long.extend_from_slice(part);
-            }
-        }
-        let mut state = self.hasher.build_hasher();
-        state.write(if long.is_empty() { &whole[..length] } else { &long });
-        state.finish()
-    }
-
     /// The finished table.
     pub fn finish(self) -> Vec<u8> {
         self.bytes
     }
 }
 
-fn is_at(bytes: &[u8], offset: usize, parts: &[&str]) -> bool {
-    let mut rest = &bytes[offset..];
-    for part in parts {
-        match rest.strip_prefix(part.as_bytes()) {
-            Some(behind) => rest = behind,
-            None => return false,
-        }
-    }
-    rest.first() == Some(&0)
+/// The name at an offset, with the zero behind it.
+fn name_at(table: &[u8], offset: u32) -> &[u8] {
+    let name = &table[offset as usize..];
+    let length = name.iter().position(|&byte| byte == 0).map_or(name.len(), |length| length + 1);
+    &name[..length]
+}
+
+fn hash(hasher: &FixedState, name: &[u8]) -> u64 {
+    let mut state = hasher.build_hasher();
+    state.write(name);
+    state.finish()
 }
 
 #[cfg(test)]

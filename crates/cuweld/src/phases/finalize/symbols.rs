@@ -116,7 +116,7 @@ impl Facts<'_, '_> {
                 stubs::machine_symbol_size(slot, self.unified.stubs().len())
             }
             (Some(definition), _) if symbol.function.is_some() && view == View::Machine => {
-                self.inputs.symbols()[definition.symbol].machine_size
+                self.inputs.machine_symbol(definition.symbol).size
             }
             _ => symbol.size,
         };
@@ -144,8 +144,11 @@ impl Facts<'_, '_> {
             };
         }
         let Some(definition) = symbol.definition else {
-            let row = &self.inputs.symbols()[symbol.first.symbol];
-            let value = if view == View::Machine { row.machine_value } else { row.value };
+            let first = symbol.first.symbol;
+            let value = match view {
+                View::Machine => self.inputs.machine_symbol(first).value,
+                View::Mercury => self.inputs.symbols()[first].value,
+            };
             return Position { section: None, value, common: false };
         };
         let row = &self.inputs.symbols()[definition.symbol];

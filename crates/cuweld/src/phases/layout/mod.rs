@@ -13,10 +13,9 @@ use super::merge::{Content, Plan, SharedVariable};
 use super::references::References;
 use super::resolve::{Resolution, Symbol};
 use crate::diagnostics::{Failure, Report};
-use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
+use crate::id::{FunctionId, IdMap, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use shared::SharedLayout;
-use std::collections::HashMap;
 pub use textures::TEXTURE_KINDS;
 use textures::TextureLayout;
 
@@ -25,7 +24,7 @@ use textures::TextureLayout;
 pub struct Layout {
     shared: SharedLayout,
     textures: TextureLayout,
-    commons: HashMap<SymbolId, u64>,
+    commons: IdMap<SymbolId, u64>,
     size: IdVec<SectionId, u64>,
     align: IdVec<SectionId, u64>,
 }
@@ -91,7 +90,7 @@ pub fn layout(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Layout, Fail
     let mut size = IdVec::from(sections.iter().map(|section| section.size).collect::<Vec<_>>());
     let mut align = IdVec::from(sections.iter().map(|section| section.align).collect::<Vec<_>>());
 
-    let mut commons = HashMap::new();
+    let mut commons = IdMap::default();
     if let (Some(section), true) = (facts.plan.global_zero(), facts.options.executable()) {
         // Behind everything that has a place already, the newest first.
         for symbol in facts.resolution.commons().collect::<Vec<_>>().into_iter().rev() {

@@ -21,12 +21,11 @@
 
 use super::Facts;
 use super::sort::{Tie, dealt_merge_sort};
-use crate::id::{FunctionId, Id, SectionId, SymbolId};
+use crate::id::{FunctionId, Id, IdMap, IdSet, SectionId, SymbolId};
 use crate::phases::merge::{SharedPlacement, SharedVariable};
 use crate::phases::reach;
 use crate::phases::resolve::is_shared_variable;
 use cubin::target::Views;
-use std::collections::{HashMap, HashSet};
 
 /// The alignment of arrays of unknown size, whatever they declare.
 const DYNAMIC_ALIGN: u64 = 16;
@@ -34,15 +33,15 @@ const DYNAMIC_ALIGN: u64 = 16;
 /// Addresses in shared memory.
 #[derive(Debug, Default)]
 pub struct SharedLayout {
-    addresses: HashMap<SymbolId, Address>,
-    dynamic: HashMap<FunctionId, u64>,
+    addresses: IdMap<SymbolId, Address>,
+    dynamic: IdMap<FunctionId, u64>,
     /// The largest start of an array of unknown size, if any kernel uses one.
     largest_dynamic: Option<u64>,
     /// The one start that a debugger is told, if there is a debugger.
     shown_dynamic: Option<u64>,
     has_pool: bool,
-    sections: HashMap<SectionId, Extent>,
-    used: HashMap<FunctionId, u64>,
+    sections: IdMap<SectionId, Extent>,
+    used: IdMap<FunctionId, u64>,
 }
 
 /// Where a variable is.
@@ -117,7 +116,7 @@ impl SharedLayout {
 /// Variables of the pool that may overlap.
 struct Group {
     members: Vec<SharedVariable>,
-    users: HashSet<FunctionId>,
+    users: IdSet<FunctionId>,
 }
 
 /// Lays out the shared memory of every kernel.
@@ -132,7 +131,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     let has_dynamic = symbols.iter().any(|symbol| is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0);
 
     // Who gets what.
-    let mut own: HashMap<FunctionId, Vec<SharedVariable>> = HashMap::new();
+    let mut own: IdMap<FunctionId, Vec<SharedVariable>> = IdMap::default();
     let mut module = Vec::new();
     for &variable in facts.shared_variables {
         match variable.owner {
@@ -163,7 +162,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     let null_pointer = u64::from(facts.options.reserve_null_pointer);
     let mut pool_end = null_pointer;
     let mut pool_align = 1;
-    let mut pool_end_for: HashMap<FunctionId, u64> = HashMap::new();
+    let mut pool_end_for: IdMap<FunctionId, u64> = IdMap::default();
     for group in &groups {
         let align = group.members.iter().map(|variable| variable.align).max().unwrap_or(1);
         let start = u64::next_multiple_of(pool_end, align);
@@ -183,8 +182,8 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     }
 
     // Each kernel's own variables.
-    let mut end: HashMap<FunctionId, u64> = HashMap::new();
-    let mut align: HashMap<FunctionId, u64> = HashMap::new();
+    let mut end: IdMap<FunctionId, u64> = IdMap::default();
+    let mut align: IdMap<FunctionId, u64> = IdMap::default();
     for &kernel in facts.live.kernels() {
         let variables = own.remove(&kernel).unwrap_or_default();
         let start = if variables.is_empty() { 0 } else { null_pointer };
@@ -205,7 +204,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     // Arrays of unknown size.
     layout.dynamic = agree_on_dynamic_starts(&users, null_pointer, &mut end);
     layout.largest_dynamic = layout.dynamic.values().max().copied();
-    let with_dynamic: HashSet<FunctionId> = users.dynamic.values().flatten().copied().collect();
+    let with_dynamic: IdSet<FunctionId> = users.dynamic.values().flatten().copied().collect();
     let is_debugged = facts.options.debug && facts.options.shows_shared_variables();
     if is_debugged && has_dynamic {
         // A debugger is told one address for all, so all code uses that one.
@@ -274,9 +273,9 @@ pub fn variables_of(facts: &Facts<'_, '_>, layout: &SharedLayout, kernel: Functi
 
 /// Which kernels use what.
 struct Users {
-    variables: HashMap<SymbolId, Vec<FunctionId>>,
+    variables: IdMap<SymbolId, Vec<FunctionId>>,
     /// Per function whose code uses an array of unknown size: the kernels that reach it.
-    dynamic: HashMap<FunctionId, Vec<FunctionId>>,
+    dynamic: IdMap<FunctionId, Vec<FunctionId>>,
 }
 
 impl Users {
@@ -287,7 +286,7 @@ impl Users {
             .map(|function| facts.references.of(function).iter().any(|&symbol| is_shared(symbol)))
             .collect();
         let kernels = facts.live.kernels();
-        let mut users = Users { variables: HashMap::new(), dynamic: HashMap::new() };
+        let mut users = Users { variables: IdMap::default(), dynamic: IdMap::default() };
         if !uses_shared.contains(&true) {
             return users;
         }
@@ -316,9 +315,9 @@ impl Users {
 /// Finds where arrays of unknown size start, and enlarges the kernels concerned up to there.
 ///
 /// No array starts before `first`. All kernels that are connected through functions they share have to agree, so each connected set takes its largest start.
-fn agree_on_dynamic_starts(users: &Users, first: u64, end: &mut HashMap<FunctionId, u64>) -> HashMap<FunctionId, u64> {
-    let mut leader: HashMap<FunctionId, FunctionId> = HashMap::new();
-    fn find(leader: &mut HashMap<FunctionId, FunctionId>, kernel: FunctionId) -> FunctionId {
+fn agree_on_dynamic_starts(users: &Users, first: u64, end: &mut IdMap<FunctionId, u64>) -> IdMap<FunctionId, u64> {
+    let mut leader: IdMap<FunctionId, FunctionId> = IdMap::default();
+    fn find(leader: &mut IdMap<FunctionId, FunctionId>, kernel: FunctionId) -> FunctionId {
         let mut root = kernel;
         while let Some(&next) = leader.get(&root).filter(|&&next| next != root) {
             root = next;
@@ -332,8 +331,8 @@ fn agree_on_dynamic_starts(users: &Users, first: u64, end: &mut HashMap<Function
             leader.insert(a.max(b), a.min(b));
         }
     }
-    let mut start: HashMap<FunctionId, u64> = HashMap::new();
-    let concerned: HashSet<FunctionId> = users.dynamic.values().flatten().copied().collect();
+    let mut start: IdMap<FunctionId, u64> = IdMap::default();
+    let concerned: IdSet<FunctionId> = users.dynamic.values().flatten().copied().collect();
     for &kernel in &concerned {
         let needed = end.get(&kernel).copied().unwrap_or(0).max(first).next_multiple_of(DYNAMIC_ALIGN);
         let agreed = start.entry(find(&mut leader, kernel)).or_default();

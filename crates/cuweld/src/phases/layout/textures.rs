@@ -8,23 +8,22 @@
 use super::Facts;
 use super::sort::{Tie, dealt_merge_sort};
 use crate::diagnostics::{Failure, Message, Report};
-use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
+use crate::id::{FunctionId, IdMap, IdSet, IdVec, SectionId, SymbolId};
 use crate::phases::resolve::{Symbol, is_texture};
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
-use std::collections::{HashMap, HashSet};
 
 /// The slots, and the kernels that have them.
 #[derive(Debug, Default)]
 pub struct TextureLayout {
     slots: Vec<(SymbolId, u64)>,
-    offsets: HashMap<SymbolId, u64>,
+    offsets: IdMap<SymbolId, u64>,
     base: u64,
     kernels: Vec<FunctionId>,
     /// The kernels that reach a sampler or a surface, and a program's only kernel; for others, nobody fills the slots of samplers.
-    with_samplers: HashSet<FunctionId>,
-    is_sampler: HashSet<SymbolId>,
+    with_samplers: IdSet<FunctionId>,
+    is_sampler: IdSet<SymbolId>,
 }
 
 /// The alignment of the slots where there are two views of them.
@@ -135,7 +134,7 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     let is_sampler = references.iter().copied().filter(|&id| symbols[id].kind == SymbolKind::SAMPLER).collect();
     let is_more_than_texture = |symbol: &Symbol<'_>| is_texture(symbol) && symbol.kind != SymbolKind::TEXTURE;
     let with_samplers = match facts.live.kernels() {
-        [only] => HashSet::from([*only]),
+        [only] => IdSet::from_iter([*only]),
         _ => kernels_that_reach(is_more_than_texture).into_iter().collect(),
     };
     Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, base, kernels, with_samplers, is_sampler })

@@ -45,6 +45,8 @@ pub struct Inputs<'data> {
     files: IdVec<FileId, ObjectFile<'data>>,
     sections: IdVec<InputSectionId, InputSection<'data>>,
     symbols: IdVec<InputSymbolId, InputSymbol<'data>>,
+    /// Only where there are two views.
+    machine_symbols: IdVec<InputSymbolId, MachineSymbol>,
     two_views: bool,
     left_out: Vec<usize>,
 }
@@ -218,14 +220,19 @@ pub struct InputSymbol<'data> {
     pub kind: SymbolKind,
     /// Memory space, visibility, and whether a function is a kernel.
     pub other: u8,
-    /// Its value in the machine's view; `value` where there is but one.
-    pub machine_value: u64,
-    /// Its size in the machine's view; `size` where there is but one.
-    pub machine_size: u64,
     /// For functions: how many registers the code uses.
     pub registers: u32,
     /// For functions: how many bytes of stack the code uses itself.
     pub frame: u32,
+}
+
+/// What the machine's view says of a symbol, where there are two.
+#[derive(Copy, Clone, Debug)]
+pub struct MachineSymbol {
+    /// Its offset.
+    pub value: u64,
+    /// Its size.
+    pub size: u64,
 }
 
 impl InputSymbol<'_> {
@@ -265,6 +272,14 @@ impl<'data> Inputs<'data> {
     /// The symbols of all objects.
     pub fn symbols(&self) -> &IdVec<InputSymbolId, InputSymbol<'data>> {
         &self.symbols
+    }
+
+    /// Offset and size of a symbol in the machine's view.
+    pub fn machine_symbol(&self, symbol: InputSymbolId) -> MachineSymbol {
+        match self.two_views {
+            true => self.machine_symbols[symbol],
+            false => MachineSymbol { value: self.symbols[symbol].value, size: self.symbols[symbol].size },
+        }
     }
 
     /// The sections that belong to `section`, in section order.
@@ -338,7 +353,15 @@ pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Repo
     }
     let left_out = demand::left_out(inputs, &parsed, &options.keep);
     let two_views = options.target.views == Views::Two;
-    let mut all = Inputs { files: IdVec::new(), sections: IdVec::new(), symbols: IdVec::new(), two_views, left_out };
+    let count = |rows: fn(&Parsed<'_>) -> usize| parsed.iter().flatten().map(rows).sum();
+    let mut all = Inputs {
+        files: IdVec::with_capacity(parsed.len()),
+        sections: IdVec::with_capacity(count(|object| object.sections.len())),
+        symbols: IdVec::with_capacity(count(|object| object.symbols.len())),
+        machine_symbols: IdVec::with_capacity(count(|object| object.machine_symbols.len())),
+        two_views,
+        left_out,
+    };
     for (index, object) in parsed.into_iter().enumerate() {
         if let Some(object) = object
             && all.left_out.binary_search(&index).is_err()
@@ -357,6 +380,7 @@ struct Parsed<'data> {
     file: ObjectFile<'data>,
     sections: Vec<InputSection<'data>>,
     symbols: Vec<InputSymbol<'data>>,
+    machine_symbols: Vec<MachineSymbol>,
     /// The toolkit that made it, if it is newer than all that are known.
     newer_toolkit: Option<u32>,
 }
@@ -380,6 +404,9 @@ impl<'data> Parsed<'data> {
                 row.place = Place::Section(section(id));
             }
             all.symbols.push(row);
+        }
+        for row in self.machine_symbols {
+            all.machine_symbols.push(row);
         }
         for record in &mut self.file.calls {
             match record {

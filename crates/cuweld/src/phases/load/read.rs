@@ -1,7 +1,10 @@
 //! Reading one object.
 
 use super::arrange::{Arrangement, is_mercury, plain_name};
-use super::{CallRecord, Input, InputSection, InputSymbol, ObjectFile, Parsed, Place, Role, UnifiedEntry, UnifiedTable, is_shared};
+use super::{
+    CallRecord, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Parsed, Place, Role, UnifiedEntry, UnifiedTable,
+    is_shared,
+};
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
 use crate::options::Options;
@@ -122,6 +125,7 @@ impl<'data> Reader<'_, 'data> {
     fn read(&self, name: &'data str) -> Result<Parsed<'data>, Damage> {
         let mut sections = self.sections()?;
         let symbols = self.symbols(&mut sections)?;
+        let machine_symbols = self.machine_symbols(&symbols)?;
         self.check_relocations(&sections, &symbols)?;
         let calls = self.calls(&symbols)?;
         let unified = self.unified(&sections, &symbols)?;
@@ -137,7 +141,7 @@ impl<'data> Reader<'_, 'data> {
             calls,
             unified,
         };
-        Ok(Parsed { file, sections, symbols, newer_toolkit: None })
+        Ok(Parsed { file, sections, symbols, machine_symbols, newer_toolkit: None })
     }
 
     /// The sections of the file, in the order of their ids.
@@ -208,8 +212,6 @@ impl<'data> Reader<'_, 'data> {
 
     /// The symbols. Sections learn what function they are the code of.
     fn symbols(&self, sections: &mut [InputSection<'data>]) -> Result<Vec<InputSymbol<'data>>, Damage> {
-        let machine_table = self.file.symbol_table().and_then(|index| self.file.section(index));
-        let machine = machine_table.map(|section| section.data).unwrap_or_default();
         let (raw, table) = match self.views {
             Views::One => (self.file.symbols()?, self.file.symbol_table()),
             Views::Two => (self.file.mercury_symbols()?, self.file.mercury_symbol_table()),
@@ -256,12 +258,7 @@ impl<'data> Reader<'_, 'data> {
             if symbol.size > MAX_SIZE || symbol.value > MAX_SIZE {
                 return Err(problem(format!("symbol '{}' reaches past any GPU's memory", symbol.name)));
             }
-            let Some(machine) = SymbolRecord::parse(machine, (index * SymbolRecord::SIZE) as u64) else {
-                return Err(problem(format!("symbol '{}' is not in the machine's symbol table", symbol.name)));
-            };
             symbols.push(InputSymbol {
-                machine_value: machine.value,
-                machine_size: machine.size,
                 name: symbol.name,
                 place,
                 value: symbol.value,
@@ -275,6 +272,23 @@ impl<'data> Reader<'_, 'data> {
         }
         self.read_attributes(sections, &mut symbols)?;
         Ok(symbols)
+    }
+
+    /// What the machine's view says of the symbols, where there are two.
+    fn machine_symbols(&self, symbols: &[InputSymbol<'data>]) -> Result<Vec<MachineSymbol>, Damage> {
+        if self.views == Views::One {
+            return Ok(Vec::new());
+        }
+        let table = self.file.symbol_table().and_then(|index| self.file.section(index));
+        let records = table.map(|section| section.data.as_chunks::<{ SymbolRecord::SIZE }>().0).unwrap_or_default();
+        if let Some(missing) = symbols.get(records.len()) {
+            return Err(Damage(format!("symbol '{}' is not in the machine's symbol table", missing.name)));
+        }
+        let machine_symbol = |record| {
+            let SymbolRecord { value, size, .. } = SymbolRecord::read(record);
+            MachineSymbol { value, size }
+        };
+        Ok(records.iter().take(symbols.len()).map(machine_symbol).collect())
     }
 
     /// Checks every attribute record, and notes the two that concern all functions with their symbols.
@@ -352,7 +366,10 @@ impl<'data> Reader<'_, 'data> {
             for unified::Entry { symbol, offset, first, second, .. } in unified::entries(section.data) {
                 let fits = |row: &InputSymbol<'_>| row.is_function() == (table == UnifiedTable::Functions);
                 if !symbols.get(symbol as usize).is_some_and(fits) || offset > MAX_SIZE {
-                    return Err(Damage::of(raw, format!("an entry names symbol {symbol} of {} at offset {offset:#x}", symbols.len())));
+                    return Err(Damage::of(
+                        raw,
+                        format!("an entry names symbol {symbol} of {} at offset {offset:#x}", symbols.len()),
+                    ));
                 }
                 let symbol = InputSymbolId::from_index(symbol as usize);
                 entries.push(UnifiedEntry { table, symbol, offset, first, second });

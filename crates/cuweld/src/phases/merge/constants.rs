@@ -8,12 +8,11 @@
 
 use super::plan::{Content, Name, Piece, Pieces, Placement, RelocationSections};
 use super::walk::Walk;
-use crate::id::{FunctionId, Id, InputSectionId, SectionId};
+use crate::id::{FunctionId, Id, IdMap, InputSectionId, SectionId};
 use crate::phases::load::InputSection;
 use crate::phases::reach;
 use crate::phases::resolve::Fate;
 use cubin::elf::SHF_INFO_LINK;
-use std::collections::HashMap;
 
 /// The constants of one function, while copies of the function come and go.
 #[derive(Debug)]
@@ -113,8 +112,8 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
 }
 
 /// For each function whose constants move: the kernels that reach it, the last one first.
-fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -> HashMap<FunctionId, Vec<FunctionId>> {
-    let mut result: HashMap<FunctionId, Vec<FunctionId>> = HashMap::new();
+fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -> IdMap<FunctionId, Vec<FunctionId>> {
+    let mut result: IdMap<FunctionId, Vec<FunctionId>> = IdMap::default();
     if moving.is_empty() {
         return result;
     }
@@ -174,5 +173,32 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     abandon(walk, section);
     if let Some(lost) = walk.constants.get(&function).and_then(|slot| slot.lost_offset) {
         walk.plan.null_symbol_value = offset + lost;
+    }
+}
+
+/// What the reference linker does with constants when it knows which kernels are used.
+///
+/// It leaves out a section that equals an earlier one, but still counts on its room: constants overlap (imitated only where
+/// files are compared). The offset of the last one that it did not leave out stays in the null symbol.
+pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_before: u64) {
+    let sections = walk.facts.inputs.sections();
+    let section = &sections[id];
+    let Some(place) = walk.plan.placement[id] else { return };
+    let is_candidate = match section.size {
+        4 | 8 => section.align == section.size,
+        12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
+        _ => false,
+    };
+    if !is_candidate {
+        return;
+    }
+    let equals = |&earlier: &InputSectionId| sections[earlier].data == section.data && sections[earlier].align == section.align;
+    if !walk.comparable_constants.iter().any(equals) {
+        walk.comparable_constants.push(id);
+        walk.plan.null_symbol_value = place.offset;
+    } else if walk.facts.options.imitate_defects {
+        let output = &mut walk.plan.sections[place.section];
+        output.pieces.pop();
+        output.size = size_before;
     }
 }

@@ -35,7 +35,7 @@ impl Walk<'_, '_> {
             self.plan.sections[output].target = Some(text);
             let (kind, content) = (SectionType(SHT_RELA), Content::TextureRelocations(kernel));
             let relocations = self.create_for(output, name.relocation(".rela"), content, kind, SHF_INFO_LINK, 8);
-            self.plan.sections[relocations].entry_size = RelaRecord::SIZE as u64;
+            self.plan.sections[relocations].entry_size = RelaRecord::SIZE as u32;
             self.plan.functions[kernel].texture_relocations = Some(relocations);
             self.plan.locals.push(Local::Section(output));
             self.plan.functions[kernel].parameters = Some(output);

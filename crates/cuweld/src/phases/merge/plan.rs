@@ -1,10 +1,9 @@
 //! The plan: which sections and symbols the output has, in which order, and from which pieces of the inputs.
 
-use crate::id::{FunctionId, Id, IdVec, InputSectionId, SectionId, SymbolId};
+use crate::id::{FunctionId, Id, IdMap, IdVec, InputSectionId, SectionId, SymbolId};
 use crate::phases::load::UnifiedTable;
 use cubin::elf::SHN_LORESERVE;
 use cubin::section::SectionType;
-use std::collections::HashMap;
 use std::fmt;
 
 /// What the output is made of. Sections are in order of creation, which is the order of their names.
@@ -18,7 +17,7 @@ pub struct Plan<'data> {
     pub(super) module_shared: Option<SectionId>,
     pub(super) global_zero: Option<SectionId>,
     pub(super) unified_stubs: Option<SectionId>,
-    pub(super) reserved: HashMap<SymbolId, u64>,
+    pub(super) reserved: IdMap<SymbolId, u64>,
     pub(super) null_symbol_value: u64,
     pub(super) first_of_inputs: SectionId,
     pub(super) skips_creation_number: bool,
@@ -136,7 +135,7 @@ pub struct OutputSection<'data> {
     /// Its alignment, as far as its pieces ask for it.
     pub align: u64,
     /// The size of an entry, for tables.
-    pub entry_size: u64,
+    pub entry_size: u32,
     /// The size of its pieces.
     pub size: u64,
     /// The section it belongs to.
@@ -238,39 +237,56 @@ pub struct Piece {
 
 /// The pieces of a section: nearly always none or one, so that one needs no allocation.
 #[derive(Clone, Debug, Default)]
-pub struct Pieces {
-    first: Option<Piece>,
-    others: Vec<Piece>,
+pub enum Pieces {
+    /// None.
+    #[default]
+    None,
+    /// One.
+    One(Piece),
+    /// Several.
+    Many(Vec<Piece>),
 }
 
 impl Pieces {
     /// A single piece, at the start.
     pub fn one(section: InputSectionId) -> Self {
-        Pieces { first: Some(Piece { section, offset: 0, origin: None }), others: Vec::new() }
+        Pieces::One(Piece { section, offset: 0, origin: None })
     }
 
     /// Appends a piece.
     pub fn push(&mut self, piece: Piece) {
-        if self.first.is_none() { self.first = Some(piece) } else { self.others.push(piece) }
+        match self {
+            Pieces::None => *self = Pieces::One(piece),
+            Pieces::One(first) => *self = Pieces::Many(vec![*first, piece]),
+            Pieces::Many(pieces) => pieces.push(piece),
+        }
     }
 
     /// The pieces in the order of their relocations: the newest first, but what moved here later follows, as it came.
-    pub fn newest_first(&self) -> impl Iterator<Item = Piece> + '_ {
-        let mut groups: Vec<Piece> = self.iter().collect();
-        groups.chunk_by_mut(|a, b| a.origin == b.origin).for_each(<[Piece]>::reverse);
-        groups.into_iter()
+    pub fn newest_first(&self) -> Pieces {
+        let mut pieces = self.clone();
+        if let Pieces::Many(pieces) = &mut pieces {
+            pieces.chunk_by_mut(|a, b| a.origin == b.origin).for_each(<[Piece]>::reverse);
+        }
+        pieces
     }
 
     /// Takes the last piece away.
     pub fn pop(&mut self) {
-        if self.others.pop().is_none() {
-            self.first = None;
+        match self {
+            Pieces::Many(pieces) if pieces.len() > 1 => _ = pieces.pop(),
+            _ => *self = Pieces::None,
         }
     }
 
     /// The pieces, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Piece> + '_ {
-        self.first.iter().chain(&self.others).copied()
+        let pieces = match self {
+            Pieces::None => &[],
+            Pieces::One(piece) => std::slice::from_ref(piece),
+            Pieces::Many(pieces) => pieces.as_slice(),
+        };
+        pieces.iter().copied()
     }
 }
 

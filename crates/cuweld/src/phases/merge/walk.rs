@@ -1,9 +1,9 @@
 //! The walk over the inputs that creates the output's sections and symbols.
 
 use super::constants;
-use super::unified::ENTRIES_IN_FRONT_ALIGN;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
-use crate::id::{FileId, FunctionId, Id, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use super::unified::ENTRIES_IN_FRONT_ALIGN;
+use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
@@ -15,8 +15,7 @@ use crate::phases::resolve::{Fate, Part, Resolution, is_internal, is_shared_vari
 use crate::phases::unified::Unified;
 use crate::views;
 use cubin::elf::{
-    SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB,
-    SHT_SYMTAB_SHNDX,
+    SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX,
 };
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
@@ -87,9 +86,9 @@ pub(super) struct Walk<'facts, 'data> {
     pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
     shared: Vec<SharedVariable>,
     /// Sections of constants that the reference linker compares with later ones.
-    comparable_constants: Vec<InputSectionId>,
+    pub(super) comparable_constants: Vec<InputSectionId>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
-    pub(super) constants: HashMap<FunctionId, constants::Slot>,
+    pub(super) constants: IdMap<FunctionId, constants::Slot>,
 }
 
 impl<'facts, 'data> Walk<'facts, 'data> {
@@ -105,7 +104,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 module_shared: None,
                 global_zero: None,
                 unified_stubs: None,
-                reserved: HashMap::new(),
+                reserved: IdMap::default(),
                 null_symbol_value: 0,
                 first_of_inputs: SectionId::from_index(0),
                 skips_creation_number: facts.options.executable(),
@@ -113,7 +112,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             by_name: HashMap::default(),
             shared: Vec::new(),
             comparable_constants: Vec::new(),
-            constants: HashMap::new(),
+            constants: IdMap::default(),
         };
         walk.create(Name::plain(".shstrtab"), Content::SectionNames, SectionType(SHT_STRTAB), 0, 1);
         walk.create(Name::plain(".strtab"), Content::SymbolNames, SectionType(SHT_STRTAB), 0, 1);
@@ -162,8 +161,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             Content::Relocations { explicit_addends: false } | Content::TextureRelocations(_) => 16,
             Content::CallGraph | Content::Prototypes | Content::RelocationActions => 8,
             Content::SymbolSectionNumbers => 4,
-            Content::UnifiedEntries(_) => unified::Entry::SIZE as u64,
-            _ if kind == SectionType::UNIFIED_FUNCTIONS => unified::STUB_SIZE,
+            Content::UnifiedEntries(_) => unified::Entry::SIZE as u32,
+            _ if kind == SectionType::UNIFIED_FUNCTIONS => unified::STUB_SIZE as u32,
             _ => 0,
         };
         self.plan.sections.push(OutputSection {
@@ -361,7 +360,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 let size_before = self.by_name.get(section.name).map_or(0, |&output| self.plan.sections[output].size);
                 self.append_by_name(id, Content::Pieces);
                 if self.facts.options.knows_used_kernels() {
-                    self.after_constants(id, size_before);
+                    constants::after_module_constants(self, id, size_before);
                 }
             }
             Role::GlobalData => self.append_by_name(id, Content::Pieces),
@@ -399,34 +398,6 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             Role::FunctionConstants(0) => self.parameters(id),
             Role::FunctionConstants(_) => constants::place(self, id),
             _ => {}
-        }
-    }
-
-    /// What the reference linker does with constants when it knows which kernels are used.
-    ///
-    /// It leaves out a section that equals an earlier one, but still counts on its room: constants overlap (imitated only where
-    /// files are compared). The offset of the last one that it did not leave out stays in the null symbol.
-    fn after_constants(&mut self, id: InputSectionId, size_before: u64) {
-        let sections = self.facts.inputs.sections();
-        let section = &sections[id];
-        let Some(place) = self.plan.placement[id] else { return };
-        let is_candidate = match section.size {
-            4 | 8 => section.align == section.size,
-            12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
-            _ => false,
-        };
-        if !is_candidate {
-            return;
-        }
-        let equals =
-            |&earlier: &InputSectionId| sections[earlier].data == section.data && sections[earlier].align == section.align;
-        if !self.comparable_constants.iter().any(equals) {
-            self.comparable_constants.push(id);
-            self.plan.null_symbol_value = place.offset;
-        } else if self.facts.options.imitate_defects {
-            let output = &mut self.plan.sections[place.section];
-            output.pieces.pop();
-            output.size = size_before;
         }
     }
 

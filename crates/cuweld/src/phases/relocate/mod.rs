@@ -28,13 +28,16 @@ use rayon::prelude::*;
 /// What is left of the relocations, and what has to be written into the sections.
 #[derive(Debug)]
 pub struct Relocations {
-    linked: IdVec<SectionId, Outcome>,
+    linked: Outcomes,
     /// In the machine's view, where that is not the one that is linked. Debug information has a phase of its own.
-    machine: Option<IdVec<SectionId, Outcome>>,
+    machine: Option<Outcomes>,
 }
 
+/// What became of the relocations of all sections; most have none.
+type Outcomes = IdVec<SectionId, Option<Box<Outcome>>>;
+
 /// What became of the relocations of one section.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Outcome {
     /// Those that stay, in file order.
     pub kept: Vec<Kept>,
@@ -83,17 +86,30 @@ pub struct Patch {
     pub add: bool,
 }
 
+impl Outcome {
+    const fn new() -> Self {
+        Outcome { kept: Vec::new(), resolved: Vec::new(), patches: Vec::new() }
+    }
+
+    fn is_none(&self) -> bool {
+        self.kept.is_empty() && self.resolved.is_empty() && self.patches.is_empty()
+    }
+}
+
+/// What becomes of no relocations.
+static NOTHING: Outcome = Outcome::new();
+
 impl Relocations {
     /// What became of the relocations of a section, as it is linked.
     pub fn of(&self, section: SectionId) -> &Outcome {
-        &self.linked[section]
+        self.linked[section].as_deref().unwrap_or(&NOTHING)
     }
 
     /// What became of the relocations of a section in a view.
     pub fn in_view(&self, section: SectionId, view: View) -> &Outcome {
         match (view, &self.machine) {
-            (View::Machine, Some(machine)) => &machine[section],
-            _ => &self.linked[section],
+            (View::Machine, Some(machine)) => machine[section].as_deref().unwrap_or(&NOTHING),
+            _ => self.of(section),
         }
     }
 }
@@ -214,15 +230,15 @@ pub(super) enum Decision {
 }
 
 impl Facts<'_, '_> {
-    fn sections(&self, view: View) -> Result<IdVec<SectionId, Outcome>, Damage> {
+    fn sections(&self, view: View) -> Result<Outcomes, Damage> {
+        let outcome = |section| self.section(section, view).map(|found| (!found.is_none()).then(|| Box::new(found)));
         let sections = self.plan.sections().as_slice();
-        let outcomes: Result<Vec<Outcome>, Damage> =
-            sections.par_iter().with_min_len(64).map(|section| self.section(section, view)).collect();
+        let outcomes: Result<Vec<Option<Box<Outcome>>>, Damage> = sections.par_iter().with_min_len(64).map(outcome).collect();
         Ok(IdVec::from(outcomes?))
     }
 
     fn section(&self, section: &OutputSection<'_>, view: View) -> Result<Outcome, Damage> {
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome::new();
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
         let is_separate_debug =
             section.content == Content::Debug && self.options.target.views == Views::Two && view == View::Machine;
@@ -232,7 +248,7 @@ impl Facts<'_, '_> {
         // Debug information of the Mercury view is none of the driver's business.
         let records = self.options.preserve_relocations && !(section.content == Content::Debug && view == View::Mercury);
         let is_capsule = matches!(section.content, Content::Text(_)) && view == View::Mercury;
-        for piece in section.pieces.newest_first() {
+        for piece in section.pieces.newest_first().iter() {
             let file = self.inputs.file_of_section(piece.section);
             let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
             let lists: Vec<_> = self.inputs.attached(source).collect();

@@ -12,9 +12,8 @@ mod clash;
 mod walk;
 
 use super::load::{Inputs, Place, Role, is_shared};
-use crate::id::{FileId, FunctionId, IdVec, InputSectionId, InputSymbolId, SymbolId};
+use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use cubin::symbol::{Binding, SymbolKind};
-use std::collections::HashMap;
 use std::ops::Range;
 pub use walk::resolve;
 
@@ -29,12 +28,12 @@ pub struct Resolution<'data> {
     meaning: IdVec<InputSymbolId, Option<SymbolId>>,
     fate: IdVec<InputSymbolId, Fate>,
     commons: Vec<SymbolId>,
-    lost_ranges: HashMap<InputSectionId, Vec<Range<u64>>>,
+    lost_ranges: IdMap<InputSectionId, Vec<Range<u64>>>,
     has_aliases: bool,
     has_lost_copies: bool,
     imitates_defects: bool,
-    replaced_before: HashMap<FunctionId, FileId>,
-    variable_replaced_by: HashMap<SymbolId, FileId>,
+    replaced_before: IdMap<FunctionId, FileId>,
+    variable_replaced_by: IdMap<SymbolId, FileId>,
 }
 
 /// A name, or one local symbol, and what it means.

@@ -3,13 +3,12 @@
 use super::clash::{self, Clash};
 use super::{Fate, Function, Mention, Part, Resolution, Symbol};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
-use crate::id::{FileId, FunctionId, IdVec, InputSectionId, SymbolId};
+use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, SymbolId};
 use crate::options::Options;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
 use cubin::symbol::{Binding, SymbolKind};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
-use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 /// Resolves all names.
@@ -18,7 +17,7 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
         inputs,
         table: HashTable::with_capacity(inputs.symbols().len() / 2),
         hasher: FixedState::default(),
-        had_relocations: HashMap::new(),
+        had_relocations: IdMap::default(),
         clashes: Vec::new(),
         result: Resolution {
             symbols: IdVec::new(),
@@ -26,12 +25,12 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
             meaning: IdVec::filled(None, inputs.symbols().len()),
             fate: IdVec::filled(Fate::Reference, inputs.symbols().len()),
             commons: Vec::new(),
-            lost_ranges: HashMap::new(),
+            lost_ranges: IdMap::default(),
             has_aliases: false,
             has_lost_copies: false,
             imitates_defects: options.imitate_defects,
-            replaced_before: HashMap::new(),
-            variable_replaced_by: HashMap::new(),
+            replaced_before: IdMap::default(),
+            variable_replaced_by: IdMap::default(),
         },
     };
     for (file, object) in inputs.files().enumerate() {
@@ -59,7 +58,7 @@ pub(super) struct Walk<'inputs, 'data> {
     table: HashTable<SymbolId>,
     hasher: FixedState,
     /// Whether some copy of a function that counted for a while had relocations.
-    had_relocations: HashMap<FunctionId, bool>,
+    had_relocations: IdMap<FunctionId, bool>,
     /// What does not fit together in the object at hand.
     clashes: Vec<Clash<'data>>,
     result: Resolution<'data>,
@@ -165,12 +164,13 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     fn define(&mut self, id: SymbolId, mention: Mention) {
         let row = self.row(mention);
         let symbol = &mut self.result.symbols[id];
+        // What was undefined so far stays what it was declared as.
+        if symbol.function.is_some() && symbol.definition.is_some() {
+            symbol.other = row.other;
+        }
         symbol.definition = Some(mention);
         symbol.binding = row.binding;
         symbol.size = row.size;
-        if symbol.function.is_some() {
-            symbol.other = row.other;
-        }
         self.result.fate[mention.symbol] = Fate::Taken;
     }
 
@@ -225,10 +225,10 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// Whether a definition has bytes, as opposed to starting as zero.
+    /// Whether a definition has bytes, as opposed to starting as zero. Unified variables count as the latter.
     fn is_initialised(&self, mention: Mention) -> bool {
         match self.row(mention).place {
-            Place::Section(section) => self.inputs.sections()[section].role != Role::GlobalZero,
+            Place::Section(section) => !matches!(self.inputs.sections()[section].role, Role::GlobalZero | Role::UnifiedData),
             _ => false,
         }
     }
