@@ -171,6 +171,8 @@ messages! {
         "The index gives two functions or variables places that overlap, or two objects have copies of one function.";
     3035 Fatal UnifiedInPart { name: String } "'{name}' is unified in one object, but not in the one whose definition counts"
         "A variable has a place in the unified table only if the object says so whose definition is taken.";
+    3036 Fatal UnifiedFunctionRemoved {} "Internal error: reference to deleted symbol"
+        "Only where the reference linker is imitated: it removes unified functions whose address is nowhere taken if there is but one kernel.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"

@@ -211,9 +211,14 @@ impl<'facts, 'data> Info<'facts, 'data> {
     }
 
     /// Writes the module's section.
-    pub fn write_module(&self, numbering: &Numbering, out: &mut [u8]) {
+    pub fn write_module(&self, view: View, numbering: &Numbering, out: &mut [u8]) {
         let mut stacks = self.stacks();
         stacks.sort_by_key(|&(function, _)| numbering.symbol(self.resolution.functions()[function].symbol));
+        // To the code generator, all stubs are one function: the last one counts.
+        let is_stub = |(function, _): &(FunctionId, Option<u64>)| self.live.is_stub(*function);
+        if let (true, Some(last)) = (self.is_machine_side(view), stacks.iter().copied().rfind(is_stub)) {
+            stacks.iter_mut().filter(|row| is_stub(row)).for_each(|row| row.1 = last.1);
+        }
         let mut writer = Writer { out, at: 0, numbering, resolution: self.resolution };
         self.module_records(&stacks, &mut |record| writer.write(&record));
     }
@@ -355,8 +360,8 @@ impl<'facts, 'data> Info<'facts, 'data> {
             });
             tail = info::records(data).flatten().filter(is_tail).collect();
         }
-        if let Some(value) = self.properties.stubs().barriers {
-            take(OutputRecord::Value { format: format::BYTE, attribute: Attribute::NUM_BARRIERS, value });
+        for &(row, value) in &self.properties.stubs().values {
+            take(OutputRecord::Value { format: FLOWING[row].format, attribute: FLOWING[row].attribute, value });
         }
         if self.attributes.any_sparsity() {
             take(OutputRecord::Value { format: format::HALF, attribute: Attribute::SPARSE_MMA_MASK, value: 0 });

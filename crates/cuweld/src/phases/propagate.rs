@@ -33,8 +33,8 @@ pub struct KernelProperties {
 pub struct StubProperties {
     /// The stack that each of them needs, unless a recursion makes that unknown.
     pub stacks: Vec<(FunctionId, Option<u64>)>,
-    /// The most named barriers that any of them needs.
-    pub barriers: Option<u16>,
+    /// Rows of [`FLOWING`] and values that are said of one stub after the other, in their common section.
+    pub values: Vec<(usize, u16)>,
 }
 
 /// What one kernel needs, everything it calls included.
@@ -158,7 +158,7 @@ pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) 
         .collect();
     facts.add_sums_and_lists(&mut kernels);
     facts.report_unknown_stacks(&flows, options, report);
-    let stubs = if lone_kernel { StubProperties::default() } else { facts.stubs(&flows) };
+    let stubs = facts.stubs(&flows);
     KernelProperties { kernels, stubs }
 }
 
@@ -276,14 +276,19 @@ impl Facts<'_, '_> {
     }
 
     fn stubs(&self, flows: &[Flow]) -> StubProperties {
-        let barriers = flowing_row(Attribute::NUM_BARRIERS);
         let mut properties = StubProperties::default();
-        for &stub in self.live.stubs() {
+        let mut values = Vec::new();
+        for &stub in self.live.entries().iter().filter(|&&entry| self.live.is_stub(entry)) {
             let flow = &flows[self.components.of(self.graph, stub)];
             properties.stacks.push((stub, flow.stack));
-            let values = flow.values.iter().filter(|(row, ..)| Some(*row) == barriers).map(|&(_, value, _)| value);
-            properties.barriers = properties.barriers.max(values.max());
+            // The section belongs to the first stub, so only its records are found there.
+            let is_first = properties.stacks.len() == 1;
+            let is_known = |row: usize| is_first && self.attributes.of(stub).has_record(row);
+            let largest = flow.values.iter().filter(|(row, ..)| FLOWING[*row].combine == Combine::Largest);
+            values.extend(largest.filter(|(row, ..)| !is_known(*row)).copied());
         }
+        values.sort_by_key(|&(_, _, moment)| moment);
+        properties.values = values.into_iter().map(|(row, value, _)| (row, value)).collect();
         properties
     }
 
@@ -328,7 +333,7 @@ impl Facts<'_, '_> {
             return;
         }
         let is_unknown = |kernel: &FunctionId| flows[self.components.of(self.graph, *kernel)].stack.is_none();
-        let kernels: Vec<FunctionId> = self.live.kernels().iter().copied().filter(is_unknown).collect();
+        let kernels: Vec<FunctionId> = self.live.entries().iter().copied().filter(is_unknown).collect();
         if !options.stack_warning_per_call {
             if let Some(diagnostic) = explain::stack::describe(&kernels, self.graph, self.components, self.resolution) {
                 report.add(diagnostic);

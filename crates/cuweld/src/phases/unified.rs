@@ -186,6 +186,10 @@ impl Facts<'_, '_> {
                 return Err(problem(Message::StubWithoutEntry {}));
             };
             let name = || self.resolution.symbols()[row.symbol].name.to_owned();
+            let is_removed = |function: FunctionId| !self.live.contains(function);
+            if self.resolution.symbols()[row.symbol].function.is_some_and(is_removed) {
+                return Err(problem(Message::UnifiedFunctionRemoved {}));
+            }
             if !row.is_listed {
                 return Err(problem(Message::NotInUnifiedIndex { name: name() }));
             }

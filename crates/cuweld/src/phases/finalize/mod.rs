@@ -295,7 +295,7 @@ impl Facts<'_, '_> {
         let FileSection { section: id, view } = file_section;
         let section = &self.plan.sections()[id];
         match section.content {
-            Content::ModuleInfo => self.info.write_module(self.numbering, out),
+            Content::ModuleInfo => self.info.write_module(view, self.numbering, out),
             Content::FunctionInfo(function) => self.info.write_function(function, view, self.numbering, out),
             Content::UnifiedStubsInfo => self.info.write_stubs(view, self.numbering, out),
             Content::Relocations { explicit_addends } => {

@@ -103,7 +103,7 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
         }
     }
     // What is still empty disappears, with its name.
-    for &kernel in walk.facts.live.kernels() {
+    for &kernel in walk.facts.live.entries() {
         if let Some(section) = walk.plan.functions[kernel].constants.filter(|&section| walk.plan.sections[section].size == 0) {
             abandon(walk, section);
             walk.plan.functions[kernel].constants = None;
@@ -121,7 +121,7 @@ fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -
     for (_, function) in moving {
         moves[function.index()] = true;
     }
-    let kernels = walk.facts.live.kernels();
+    let kernels = walk.facts.live.entries();
     let reach = reach::find(walk.facts.graph, walk.facts.components, kernels, |function| moves[function.index()]);
     for &kernel in kernels.iter().rev() {
         for function in reach.of(kernel) {

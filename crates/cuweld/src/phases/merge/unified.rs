@@ -4,10 +4,12 @@
 //! The entries of functions stand in front of an executable, those of variables where the first object has them.
 
 use super::plan::{Content, Name, Piece, Placement};
-use super::walk::Walk;
-use crate::id::{FunctionId, InputSectionId, SectionId};
+use super::walk::{Facts, SharedPlacement, SharedVariable, Walk};
+use crate::id::{FunctionId, IdMap, InputSectionId, SectionId};
+use crate::phases::layout::{Tie, dealt_merge_sort};
 use crate::phases::load::UnifiedTable;
-use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK};
+use crate::phases::reach;
+use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE};
 use cubin::section::SectionType;
 use cubin::unified::STUB_SIZE;
 
@@ -42,6 +44,32 @@ impl<'data> Walk<'_, 'data> {
         self.append_by_name(id, Content::UnifiedData);
         if let Some(place) = self.plan.placement[id] {
             self.plan.sections[place.section].size = self.facts.unified.data_size();
+        }
+    }
+
+    /// Stubs have a shared memory as kernels do, if what they lead to uses any. It is made when the first variable of it is met, the
+    /// largest first; of several stubs, the newest first.
+    pub(super) fn shared_of_stubs(&mut self) {
+        let Facts { resolution, references, graph, components, live, .. } = *self.facts;
+        let Some(table) = self.plan.unified_stubs else { return };
+        let stubs: Vec<FunctionId> = live.entries().iter().copied().filter(|&entry| live.is_stub(entry)).collect();
+        let reach = reach::find(graph, components, &stubs, |function| !references.of(function).is_empty());
+        let mut reaching: IdMap<FunctionId, Vec<FunctionId>> = IdMap::default();
+        for &stub in stubs.iter().rev() {
+            reach.of(stub).for_each(|function| reaching.entry(function).or_default().push(stub));
+        }
+        let is_of_module = |variable: &&SharedVariable| !matches!(variable.owner, SharedPlacement::Kernel(_));
+        let variables: Vec<SharedVariable> = self.shared.iter().filter(is_of_module).copied().collect();
+        for variable in dealt_merge_sort(&variables, Tie::Second, &|a, b| a.size > b.size) {
+            let users = live.functions().filter(|&function| references.of(function).contains(&variable.symbol));
+            for &stub in users.filter_map(|function| reaching.get(&function)).flatten() {
+                if self.plan.functions[stub].shared.is_none() {
+                    let name = Name::of_function(".nv.shared.", resolution.name(stub));
+                    let flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK;
+                    let shared = self.create_for(table, name, Content::KernelShared(stub), SectionType::SHARED, flags, 1);
+                    self.plan.functions[stub].shared = Some(shared);
+                }
+            }
         }
     }
 

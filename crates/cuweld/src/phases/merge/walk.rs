@@ -84,7 +84,7 @@ pub(super) struct Walk<'facts, 'data> {
     pub(super) plan: Plan<'data>,
     /// Sections that inputs share by name.
     pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
-    shared: Vec<SharedVariable>,
+    pub(super) shared: Vec<SharedVariable>,
     /// Sections of constants that the reference linker compares with later ones.
     pub(super) comparable_constants: Vec<InputSectionId>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
@@ -564,6 +564,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         self.create(Name::plain(".nv.callgraph"), Content::CallGraph, SectionType::CALLGRAPH, 0, 4);
         self.create(Name::plain(".nv.prototype"), Content::Prototypes, SectionType::PROTOTYPE, 0, 4);
         if executable {
+            self.shared_of_stubs();
             if self.facts.options.target.views == Views::Two {
                 self.texture_slots();
             }

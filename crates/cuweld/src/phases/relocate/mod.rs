@@ -346,7 +346,8 @@ impl Facts<'_, '_> {
         if self.is_removed(symbol) {
             return if kinds::is_unused_clear(entry.kind) { Decision::ApplyUnrecorded(patch(0)) } else { Decision::Drop };
         }
-        if (is_debug && kinds::is_unused_clear(entry.kind)) || kinds::is_unified_offset(entry.kind, symbol.name) {
+        let is_unused = !self.unified.has_functions() && kinds::is_unified_offset(entry.kind, symbol.name);
+        if (is_debug && kinds::is_unused_clear(entry.kind)) || is_unused {
             return Decision::Drop;
         }
         let kept = keep(Referent::Symbol(self.aliased(id)), entry.addend);
