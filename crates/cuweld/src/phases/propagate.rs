@@ -287,6 +287,8 @@ impl Facts<'_, '_> {
             let largest = flow.values.iter().filter(|(row, ..)| FLOWING[*row].combine == Combine::Largest);
             values.extend(largest.filter(|(row, ..)| !is_known(*row)).copied());
         }
+        // In the order in which they were read; the same record is told of the newest stub first.
+        values.reverse();
         values.sort_by_key(|&(_, _, moment)| moment);
         properties.values = values.into_iter().map(|(row, value, _)| (row, value)).collect();
         properties

@@ -194,7 +194,9 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         let variables = own.remove(&kernel).unwrap_or_default();
         let start = if variables.is_empty() { 0 } else { null_pointer };
         let mut cursor = pool_end_for.get(&kernel).copied().unwrap_or(start);
-        let mut widest = if groups.is_empty() { 1 } else { pool_align };
+        // The memory of a stub is made when it is first needed; for arrays of unknown size alone, that is after the pool.
+        let is_before_pool = !facts.live.is_stub(kernel) || !variables.is_empty() || is_user(&kernel);
+        let mut widest = if is_before_pool && !groups.is_empty() { pool_align } else { 1 };
         let widest_first =
             |a: &SharedVariable, b: &SharedVariable| (std::cmp::Reverse(a.align), a.size) < (std::cmp::Reverse(b.align), b.size);
         for variable in dealt_merge_sort(&variables, Tie::First, &widest_first) {

@@ -47,28 +47,36 @@ impl<'data> Walk<'_, 'data> {
         }
     }
 
-    /// Stubs have a shared memory as kernels do, if what they lead to uses any. It is made when the first variable of it is met, the
-    /// largest first; of several stubs, the newest first.
+    /// Stubs have a shared memory as kernels do, if what they lead to uses any. It is made when the first variable of it is met: first
+    /// those that have one user, then the others, the largest first each; of several users, the newest first.
     pub(super) fn shared_of_stubs(&mut self) {
         let Facts { resolution, references, graph, components, live, .. } = *self.facts;
         let Some(table) = self.plan.unified_stubs else { return };
-        let stubs: Vec<FunctionId> = live.entries().iter().copied().filter(|&entry| live.is_stub(entry)).collect();
-        let reach = reach::find(graph, components, &stubs, |function| !references.of(function).is_empty());
+        let reach = reach::find(graph, components, live.entries(), |function| !references.of(function).is_empty());
         let mut reaching: IdMap<FunctionId, Vec<FunctionId>> = IdMap::default();
-        for &stub in stubs.iter().rev() {
-            reach.of(stub).for_each(|function| reaching.entry(function).or_default().push(stub));
+        for &entry in live.entries().iter().rev() {
+            reach.of(entry).for_each(|function| reaching.entry(function).or_default().push(entry));
         }
+        let users = |variable: &SharedVariable| {
+            let functions = live.functions().filter(|&function| references.of(function).contains(&variable.symbol));
+            let mut users: Vec<FunctionId> = Vec::new();
+            for &entry in functions.filter_map(|function| reaching.get(&function)).flatten() {
+                if !users.contains(&entry) {
+                    users.push(entry);
+                }
+            }
+            users
+        };
         let is_of_module = |variable: &&SharedVariable| !matches!(variable.owner, SharedPlacement::Kernel(_));
         let variables: Vec<SharedVariable> = self.shared.iter().filter(is_of_module).copied().collect();
-        for variable in dealt_merge_sort(&variables, Tie::Second, &|a, b| a.size > b.size) {
-            let users = live.functions().filter(|&function| references.of(function).contains(&variable.symbol));
-            for &stub in users.filter_map(|function| reaching.get(&function)).flatten() {
-                if self.plan.functions[stub].shared.is_none() {
-                    let name = Name::of_function(".nv.shared.", resolution.name(stub));
-                    let flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK;
-                    let shared = self.create_for(table, name, Content::KernelShared(stub), SectionType::SHARED, flags, 1);
-                    self.plan.functions[stub].shared = Some(shared);
-                }
+        let sorted = dealt_merge_sort(&variables, Tie::Second, &|a, b| a.size > b.size);
+        let (own, pool): (Vec<_>, Vec<_>) = sorted.iter().map(users).partition(|users| users.len() == 1);
+        for stub in own.into_iter().chain(pool).flatten().filter(|&entry| live.is_stub(entry)) {
+            if self.plan.functions[stub].shared.is_none() {
+                let name = Name::of_function(".nv.shared.", resolution.name(stub));
+                let flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK;
+                let shared = self.create_for(table, name, Content::KernelShared(stub), SectionType::SHARED, flags, 1);
+                self.plan.functions[stub].shared = Some(shared);
             }
         }
     }
