@@ -27,7 +27,7 @@ fn open_and_link(bytes: &[u8], name: &str, damage: &dyn Fn() -> String) {
         let options = UnpackOptions {
             target,
             link_time_optimization: false,
-            limit: 1 << 20,
+            limit: Some(1 << 20),
             unknown: Unknown::Refuse,
             warn_of_missing_code: true,
         };

@@ -3,6 +3,9 @@
 //! Inputs of some of the cases are cut off at every length and changed at every place. Nobody checks what a changed file
 //! links to; what counts is that the linker survives it, and that it names the file when it gives up on reading it.
 
+#[cfg(unix)]
+mod bombs;
+mod chain;
 mod containers;
 
 use cubin::target::Target;
@@ -140,6 +143,32 @@ fn the_program_leaves_no_output_behind() -> std::io::Result<()> {
             assert!(text.contains(NAME), "{length} bytes: {text}");
             assert!(!output.exists(), "{length} bytes: there is an output");
             assert_eq!(fs::read_dir(folder.path())?.count(), 1, "{length} bytes: something else was left behind");
+        }
+    }
+    Ok(())
+}
+
+/// What fuzzing found. The name of each file starts with the target that found it; see `fuzz/src/lib.rs` for how pairs are packed.
+#[test]
+fn what_was_found_before_is_not_found_again() -> std::io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/damage/found"))? {
+        let path = entry?.path();
+        let bytes = fs::read(&path)?;
+        let (head, files) = bytes.split_at(6);
+        let size = u32::from_le_bytes([head[2], head[3], head[4], head[5]]) as usize;
+        let (first, second) = files.split_at(size.min(files.len()));
+        fs::write(folder.path().join("a"), first)?;
+        fs::write(folder.path().join("b"), second)?;
+        for options in [&[][..], &["-g"], &["-r"], &["-preserve-relocs"], &["-v"]] {
+            let run = Command::new(env!("CARGO_BIN_EXE_cuweld"))
+                .arg(format!("-arch=sm_{}", head[0]))
+                .args(options)
+                .args(["a", "b", "-o", "out.cubin"])
+                .current_dir(folder.path())
+                .output()?;
+            let text = String::from_utf8_lossy(&run.stderr);
+            assert!(matches!(run.status.code(), Some(0 | 1 | 255)), "{} {options:?}: {text}", path.display());
         }
     }
     Ok(())

@@ -1,8 +1,9 @@
 //! Runs `tests/cases`: every folder there is one link, with what it must come to beside it.
 //!
-//! Three stages, of which the first two are here:
+//! Four stages, of which the first three are here:
 //!
 //! - *golden* links the stored inputs with cuweld and compares with the stored results. Nothing but cargo is needed.
+//! - *same* links them again and again, on other numbers of threads, from other folders, in other languages.
 //! - *differential* builds the inputs from their sources, links them with the reference and with cuweld, and compares
 //!   the two. It runs where the reference toolkit is installed (`eval "$(scripts/toolkit)"`), and says so where it is
 //!   skipped; `REQUIRE_ALL=1` turns a skipped stage into a failure.
@@ -15,6 +16,7 @@ mod case;
 mod compare;
 mod linker;
 mod ratchet;
+mod same;
 mod toolkit;
 
 use case::Case;
@@ -70,6 +72,9 @@ fn trials(cases: &[Arc<Case>], ratchet: &Arc<Ratchet>, toolkit: Option<Toolkit>)
             // So that a list of tests shows what does not pass yet.
             let kind = |needed: Level| if recorded < needed { "known to fail" } else { "" };
             trials.push(Trial::test(format!("golden::{name}"), stage(Stage::Golden)).with_kind(kind(Level::Golden)));
+            let (same_case, same_arch) = (Arc::clone(case), arch.clone());
+            let again = move || same::check(&same_case, &same_arch).map_err(Failed::from);
+            trials.push(Trial::test(format!("same::{name}"), again));
             if case.recipe.deviates.is_none() {
                 trials.push(
                     Trial::test(format!("differential::{name}"), stage(Stage::Differential))

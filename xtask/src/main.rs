@@ -6,6 +6,8 @@
 
 mod bless;
 mod ci;
+mod fuzz;
+mod mutate;
 mod random;
 mod toolkit;
 
@@ -18,6 +20,8 @@ type Task = fn(&[String]) -> Result<bool, String>;
 const TASKS: &[(&str, &str, Task)] = &[
     ("bless", "refresh the stored inputs and results of tests/cases, and say what changed", bless::main),
     ("ci", "check everything that must hold before a change goes in", ci::main),
+    ("fuzz", "feed the readers and the linker inputs that a fuzzer makes up", fuzz::main),
+    ("mutate", "link damaged files and see that nothing worse than an error comes of it", mutate::main),
     ("random", "link random programs with the reference and with a linker under test", random::main),
     ("toolkit", "install the reference toolkit and print the environment for it", toolkit::main),
 ];

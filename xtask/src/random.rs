@@ -12,7 +12,7 @@ mod minimise;
 mod mistakes;
 mod model;
 mod recoded;
-mod rng;
+pub mod rng;
 mod run;
 mod unified;
 

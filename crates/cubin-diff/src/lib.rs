@@ -22,9 +22,11 @@ use cubin::read::File;
 mod bytes;
 mod fields;
 mod lists;
+mod regenerated;
 mod sections;
 mod view;
 
+pub use regenerated::{Regenerated, regenerated};
 use view::View;
 
 /// What part of a file a difference is in. Parts are compared in this order.

@@ -12,14 +12,16 @@ use cubin_diff::{Area, Difference};
 const USAGE: &str = "\
 Says how two cubins differ, in the terms of a linker.
 
-usage: cubin-diff [--most N] LEFT RIGHT
+usage: cubin-diff [--most N] [--regenerated] LEFT RIGHT
        cubin-diff --dump FILE
 
-  --most N     show at most N differences of each part of the file; 0 shows all (default: 20)
-  --dump FILE  show everything in a file as text
-  --help       show this
+  --most N       show at most N differences of each part of the file; 0 shows all (default: 20)
+  --regenerated  name the functions whose machine code differs, and leave out what follows from that: for files of which
+                 one keeps the compiler's code and the other has generated it anew
+  --dump FILE    show everything in a file as text
+  --help         show this
 
-Exit status: 0 when the files are the same to the byte, 1 when they differ, 2 when something is wrong.
+Exit status: 0 when nothing differs that is not left out, 1 when something does, 2 when something is wrong.
 ";
 
 /// How many differences of each part of a file are shown unless `--most` says otherwise.
@@ -30,7 +32,7 @@ const MOST: usize = 20;
 enum Request {
     Help,
     Dump(PathBuf),
-    Compare { most: usize, left: PathBuf, right: PathBuf },
+    Compare { most: usize, regenerated: bool, left: PathBuf, right: PathBuf },
 }
 
 fn main() -> ExitCode {
@@ -49,6 +51,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
     let mut arguments = arguments;
     let mut files = Vec::new();
     let mut most = MOST;
+    let mut regenerated = false;
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{} needs a value", argument.display()));
         match argument.to_str() {
@@ -59,6 +62,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
                 let number = value.to_str().and_then(|value| value.parse().ok());
                 most = number.ok_or_else(|| format!("--most: '{}' is no number", value.display()))?;
             }
+            Some("--regenerated") => regenerated = true,
             Some(option) if option.starts_with("--") => {
                 return Err(format!("unknown option {option}"));
             }
@@ -66,7 +70,7 @@ fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
         }
     }
     match <[PathBuf; 2]>::try_from(files) {
-        Ok([left, right]) => Ok(Request::Compare { most, left, right }),
+        Ok([left, right]) => Ok(Request::Compare { most, regenerated, left, right }),
         Err(files) => Err(format!("expected two files, got {}; see --help", files.len())),
     }
 }
@@ -80,10 +84,15 @@ fn run(request: &Request) -> Result<bool, String> {
             let file = File::parse(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
             print(&cubin::dump::dump(&file)).map(|()| true)
         }
-        Request::Compare { most, left, right } => {
+        Request::Compare { most, regenerated, left, right } => {
             let (left_bytes, right_bytes) = (read(left.as_os_str())?, read(right.as_os_str())?);
             let file = |bytes, path: &PathBuf| File::parse(bytes).map_err(|error| format!("{}: {error}", path.display()));
-            let differences = cubin_diff::compare_files(&file(&left_bytes, left)?, &file(&right_bytes, right)?);
+            let mut differences = cubin_diff::compare_files(&file(&left_bytes, left)?, &file(&right_bytes, right)?);
+            if *regenerated {
+                let sorted = cubin_diff::regenerated(differences);
+                sorted.functions.iter().try_for_each(|name| print(&format!("other code: '{name}'\n")))?;
+                differences = sorted.others;
+            }
             print(&report(&differences, *most))?;
             Ok(differences.is_empty())
         }
@@ -131,9 +140,10 @@ mod tests {
 
     #[test]
     fn arguments() {
-        let compare = |most| Request::Compare { most, left: "a".into(), right: "b".into() };
-        assert_eq!(parsed(&["a", "b"]), Ok(compare(20)));
-        assert_eq!(parsed(&["a", "--most", "3", "b"]), Ok(compare(3)));
+        let compare = |most, regenerated| Request::Compare { most, regenerated, left: "a".into(), right: "b".into() };
+        assert_eq!(parsed(&["a", "b"]), Ok(compare(20, false)));
+        assert_eq!(parsed(&["a", "--most", "3", "b"]), Ok(compare(3, false)));
+        assert_eq!(parsed(&["a", "b", "--regenerated"]), Ok(compare(20, true)));
         assert_eq!(parsed(&["--dump", "a"]), Ok(Request::Dump("a".into())));
         assert_eq!(parsed(&["a"]), Err("expected two files, got 1; see --help".to_owned()));
         assert_eq!(parsed(&["--most", "x", "a", "b"]), Err("--most: 'x' is no number".to_owned()));

@@ -30,13 +30,13 @@ pub struct Capsule<'data> {
     data: &'data [u8],
 }
 
-/// A Mercury instruction.
+/// A Mercury instruction that is stored verbatim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct Verbatim {
     /// The machine instructions that it became, by number.
     pub machine: Range<u64>,
-    /// Where in the capsule it is stored verbatim.
-    pub verbatim: Option<Range<usize>>,
+    /// Where in the capsule it is.
+    pub stored: Range<usize>,
 }
 
 impl<'data> Capsule<'data> {
@@ -59,23 +59,25 @@ impl<'data> Capsule<'data> {
         self.word(0)
     }
 
-    /// The Mercury instructions, in order.
-    pub fn groups(&self) -> Result<Vec<Group>> {
+    /// The Mercury instructions that are stored verbatim, in order. The others are only walked over: there may be eight of them
+    /// to a byte.
+    pub fn verbatim(&self) -> Result<Vec<Verbatim>> {
         let count = self.word(8) as usize;
         let bits_size = count.div_ceil(8).next_multiple_of(4);
         let bits = self.data.get(HEADER_SIZE..HEADER_SIZE + bits_size);
         let bits = bits.ok_or_else(|| cut(HEADER_SIZE, bits_size, self.data.len()))?;
-        let mut groups = Vec::with_capacity(count);
+        let mut found = Vec::new();
         let (mut at, mut instruction) = (HEADER_SIZE + bits_size, 0_u64);
         for index in 0..count {
-            let (machine, verbatim) = match bits[index / 8] >> (index % 8) & 1 {
+            let (machine, stored) = match bits[index / 8] >> (index % 8) & 1 {
                 1 => (1, None),
                 _ => self.token(&mut at)?,
             };
-            groups.push(Group { machine: instruction..instruction + machine, verbatim });
-            instruction += machine;
+            let machine = instruction..instruction + machine;
+            instruction = machine.end;
+            found.extend(stored.map(|stored| Verbatim { machine, stored }));
         }
-        Ok(groups)
+        Ok(found)
     }
 
     /// Reads the token at `at` and moves behind it: how many machine instructions, and where it holds a Mercury instruction.
@@ -129,20 +131,17 @@ mod tests {
         let data = capsule(0b0_0010, 5, &tokens);
         let capsule = Capsule::new(&data).unwrap_or(Capsule { data: &[] });
         assert_eq!(capsule.companion(), 7);
-        let groups = capsule.groups().unwrap_or_default();
-        let machine: Vec<_> = groups.iter().map(|group| group.machine.clone()).collect();
-        assert_eq!(machine, [0..1, 1..2, 2..3, 3..6, 6..15]);
-        let verbatim: Vec<_> = groups.into_iter().map(|group| group.verbatim).collect();
-        assert_eq!(verbatim, [Some(16..32), None, None, Some(38..70), None]);
+        let verbatim = capsule.verbatim().unwrap_or_default();
+        assert_eq!(verbatim, [Verbatim { machine: 0..1, stored: 16..32 }, Verbatim { machine: 3..6, stored: 38..70 }]);
     }
 
     #[test]
     fn damage_is_an_error() {
         assert!(Capsule::new(&[0; 11]).is_err());
         for data in [capsule(0, 1, &[]), capsule(0, 1, &[1; 15]), capsule(0, 1, &[0x77]), capsule(0, 1, &[0xd1, 1, 0x50, 1])] {
-            assert!(Capsule::new(&data).and_then(|capsule| capsule.groups()).is_err());
+            assert!(Capsule::new(&data).and_then(|capsule| capsule.verbatim()).is_err());
         }
         let huge = [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
-        assert!(Capsule::new(&huge).and_then(|capsule| capsule.groups()).is_err());
+        assert!(Capsule::new(&huge).and_then(|capsule| capsule.verbatim()).is_err());
     }
 }

@@ -139,6 +139,9 @@ pub enum Problem {
     /// A size or offset overflows.
     #[error("{0} overflows")]
     Overflow(&'static str),
+    /// Parts of the file share so many bytes that together they are far larger than it.
+    #[error("{0} overlap too much")]
+    Overlap(&'static str),
     /// The name of a section or symbol is not in its string table.
     #[error("{what} {index} has its name at {name:#x} of a string table of {size:#x} bytes")]
     Name {

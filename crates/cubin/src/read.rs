@@ -11,6 +11,7 @@ use crate::info;
 use crate::note::{self, CudaInfo};
 use crate::section::{Contents, SectionType};
 use crate::symbol::{Binding, Symbol, SymbolKind, SymbolSection};
+use crate::target::Views;
 
 /// Which of the two known kinds of header a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -143,12 +144,20 @@ impl<'data> File<'data> {
 
     /// The symbols of `.symtab`, the null symbol first; none when there is no such section.
     pub fn symbols(&self) -> Result<Vec<Symbol<'data>>> {
-        self.symbol_table.map_or(Ok(Vec::new()), |table| self.decode_symbols(table))
+        self.decode_symbols(self.symbol_table)?.collect()
     }
 
     /// The symbols of the Mercury view's symbol table; none when there is no such section.
     pub fn mercury_symbols(&self) -> Result<Vec<Symbol<'data>>> {
-        self.mercury_symbol_table.map_or(Ok(Vec::new()), |table| self.decode_symbols(table))
+        self.decode_symbols(self.mercury_symbol_table)?.collect()
+    }
+
+    /// The symbols that linkers go by, one after the other: those of the Mercury view, where there are two.
+    pub fn each_linked_symbol(&self, views: Views) -> Result<impl ExactSizeIterator<Item = Result<Symbol<'data>>>> {
+        self.decode_symbols(match views {
+            Views::One => self.symbol_table,
+            Views::Two => self.mercury_symbol_table,
+        })
     }
 
     /// Index of the section that [`symbols`](Self::symbols) reads.
@@ -218,25 +227,33 @@ impl<'data> File<'data> {
         of_kind.find_map(|note| CudaInfo::decode(note.description).ok())
     }
 
-    fn decode_symbols(&self, table: SymbolTable<'data>) -> Result<Vec<Symbol<'data>>> {
-        let Some(section) = self.section(table.index) else {
-            return Ok(Vec::new());
-        };
-        let (records, rest) = section.data.as_chunks::<{ SymbolRecord::SIZE }>();
-        if !rest.is_empty() || section.header.entry_size != SymbolRecord::SIZE as u64 {
+    fn decode_symbols(
+        &self,
+        table: Option<SymbolTable<'data>>,
+    ) -> Result<impl ExactSizeIterator<Item = Result<Symbol<'data>>> + use<'_, 'data>> {
+        let section = table.and_then(|table| self.section(table.index));
+        let (records, rest) = section.map_or(&[][..], |section| section.data).as_chunks::<{ SymbolRecord::SIZE }>();
+        if let Some(section) = section
+            && (!rest.is_empty() || section.header.entry_size != SymbolRecord::SIZE as u64)
+        {
             let problem = Problem::PartialEntry { size: section.header.size, entry_size: section.header.entry_size };
             return Err(Error::new(problem).in_section(section));
         }
-        let extended = self
-            .sections
-            .iter()
-            .find(|section| section.kind() == SectionType::SYMTAB_SHNDX && section.header.link == table.index);
-        let extended = extended.map_or(&[][..], |section| section.data.as_chunks::<4>().0);
-        let decode = |(index, record): (usize, &[u8; SymbolRecord::SIZE])| {
-            self.decode_symbol(index, SymbolRecord::read(record), table.strings, extended)
-                .map_err(|problem| Error::at((index * SymbolRecord::SIZE) as u64, problem).in_section(section))
+        let is_extension = |extension: &&Section<'_>| {
+            let link = table.map(|table| table.index);
+            extension.kind() == SectionType::SYMTAB_SHNDX && Some(extension.header.link) == link
         };
-        records.iter().enumerate().map(decode).collect()
+        let extended = self.sections.iter().find(is_extension);
+        let extended = extended.map_or(&[][..], |section| section.data.as_chunks::<4>().0);
+        let strings = table.map_or(StringTable { text: "" }, |table| table.strings);
+        let mut names = Allowance::for_names(strings, records.len());
+        Ok(records.iter().enumerate().map(move |(index, record)| {
+            let symbol = self.decode_symbol(index, SymbolRecord::read(record), strings, extended);
+            symbol.and_then(|symbol| names.take(symbol.name.len()).map(|()| symbol)).map_err(|problem| {
+                let error = Error::at((index * SymbolRecord::SIZE) as u64, problem);
+                section.map_or(error.clone(), |section| error.in_section(section))
+            })
+        }))
     }
 
     fn decode_symbol(
@@ -279,6 +296,31 @@ impl<'data> File<'data> {
             value: record.value,
             size: record.size,
         })
+    }
+}
+
+/// How much parts of a file may have together. Nothing forbids them to share bytes, and some do; but without a limit, a small file
+/// could stand for one of any size.
+struct Allowance {
+    what: &'static str,
+    left: u64,
+}
+
+impl Allowance {
+    /// For the names of `count` things. Tables store an end of another name only once, and some names are those of many things.
+    fn for_names(table: StringTable<'_>, count: usize) -> Self {
+        let left = 0x1_0000 + 16 * table.bytes().len() as u64 + 256 * count as u64;
+        Allowance { what: "the names", left }
+    }
+
+    /// For the contents of sections. The two views of a program share some of theirs.
+    fn for_sections(bytes: &[u8]) -> Self {
+        Allowance { what: "the sections", left: 4 * bytes.len() as u64 }
+    }
+
+    fn take(&mut self, size: usize) -> std::result::Result<(), Problem> {
+        self.left = self.left.checked_sub(size as u64).ok_or(Problem::Overlap(self.what))?;
+        Ok(())
     }
 }
 
@@ -341,6 +383,8 @@ fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Sect
         .and_then(|data| StringTable::new(data).ok_or(Problem::NotText))
         .map_err(|problem| Error::at(names.offset, problem))?;
 
+    let mut name_bytes = Allowance::for_names(names, headers.len());
+    let mut data_bytes = Allowance::for_sections(bytes);
     let section = |(index, header): (usize, &SectionHeader)| {
         let index = index as u32;
         let name = names.get(header.name).ok_or_else(|| {
@@ -349,6 +393,7 @@ fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Sect
             Error::at(start + u64::from(index) * SectionHeader::SIZE as u64, problem)
         })?;
         let data = contents(bytes, header)
+            .and_then(|data| name_bytes.take(name.len()).and(data_bytes.take(data.len())).map(|()| data))
             .map_err(|problem| Error::new(problem).in_section(&Section { index, name, header: *header, data: &[] }))?;
         Ok(Section { index, name, header: *header, data })
     };

@@ -167,6 +167,16 @@ pub fn entries<'data>(section: &Section<'data>) -> Result<Entries<'data>> {
     Ok(Entries(form))
 }
 
+impl<'data> Entries<'data> {
+    /// The entries in the data of a section that [`entries`] has accepted.
+    pub fn in_data(data: &'data [u8], explicit_addends: bool) -> Self {
+        Entries(match explicit_addends {
+            true => Form::Rela(data.as_chunks().0.iter()),
+            false => Form::Rel(data.as_chunks().0.iter()),
+        })
+    }
+}
+
 fn from_rel(bytes: &[u8; RelRecord::SIZE]) -> Relocation {
     let record = RelRecord::read(bytes);
     Relocation { offset: record.offset, kind: RelocationType(record.kind), symbol: record.symbol, addend: 0 }

@@ -49,7 +49,7 @@ macro_rules! section_types {
             $(#[doc = $about] pub const $constant: Self = Self($value);)*
         }
         /// All known section types, lowest number first.
-        pub static TYPES: &[Row] = &[
+        pub const TYPES: &[Row] = &[
             $(Row { kind: SectionType($value), name: $name, contents: Contents::$contents, mercury: view::$view },)*
         ];
     };
@@ -120,6 +120,26 @@ section_types! {
         "Relocations of the Mercury view that the linker has applied.";
 }
 
+/// The types of CUDA are numbered from here.
+const FIRST_OF_CUDA: u32 = 0x7000_0000;
+/// What sections of the usual types hold, by number.
+static CONTENTS: [Contents; 32] = contents_from(0);
+/// What sections of CUDA's types hold, by number.
+static CONTENTS_OF_CUDA: [Contents; 256] = contents_from(FIRST_OF_CUDA);
+
+const fn contents_from<const COUNT: usize>(first: u32) -> [Contents; COUNT] {
+    let mut contents = [Contents::Bytes; COUNT];
+    let mut index = 0;
+    while index < TYPES.len() {
+        let number = TYPES[index].kind.0.wrapping_sub(first) as usize;
+        if number < COUNT {
+            contents[number] = TYPES[index].contents;
+        }
+        index += 1;
+    }
+    contents
+}
+
 impl SectionType {
     /// What is known about this type.
     #[must_use]
@@ -136,7 +156,12 @@ impl SectionType {
     /// What a section of this type holds; bytes, when the type is not known.
     #[must_use]
     pub fn contents(self) -> Contents {
-        self.row().map_or(Contents::Bytes, |row| row.contents)
+        // Asked of every section, more than once: so it is looked up and not searched for.
+        let row = match self.0.checked_sub(FIRST_OF_CUDA) {
+            None => CONTENTS.get(self.0 as usize),
+            Some(number) => CONTENTS_OF_CUDA.get(number as usize),
+        };
+        row.copied().unwrap_or(Contents::Bytes)
     }
 
     /// Whether a section of this type has no bytes in the file.
@@ -208,6 +233,12 @@ mod tests {
         assert!(TYPES.windows(2).all(|pair| pair[0].kind < pair[1].kind));
         let names: HashSet<_> = TYPES.iter().map(|row| row.name).collect();
         assert_eq!(names.len(), TYPES.len());
+    }
+
+    #[test]
+    fn contents_are_found_by_number() {
+        assert!(TYPES.iter().all(|row| row.kind.contents() == row.contents));
+        assert_eq!(SectionType(u32::MAX).contents(), Contents::Bytes);
     }
 
     #[test]

@@ -50,9 +50,8 @@ pub struct Target {
     pub reserved_shared: u64,
     /// How many views of the program files hold.
     pub views: Views,
-    /// Most bytes of static shared memory of a kernel, without those reserved: 48 KiB wherever code has to run on
-    /// other GPUs too, all that the GPU has where it need not.
-    pub shared_limit: u64,
+    /// Bytes of shared memory that a block can have at most. See [`Target::static_shared_limit`].
+    pub shared_memory: u64,
     /// Most bytes of a constant bank.
     pub constant_limit: u64,
     /// Whether code of other GPUs of the same generation runs here, and code for this one there.
@@ -79,6 +78,13 @@ impl Target {
         &TARGETS
     }
 
+    /// Most bytes of static shared memory of a kernel, without those reserved: 48 KiB wherever code has to run on other GPUs too, all
+    /// that the GPU has where it need not, or where that is asked for.
+    #[must_use]
+    pub fn static_shared_limit(&self, extended: bool) -> u64 {
+        if extended || self.variant == Variant::Accelerated { self.shared_memory } else { EVERYWHERE }
+    }
+
     /// Whether an input file for the GPU `number` can be linked for this target. `accelerated` says that the input is
     /// code for a variant `a`.
     ///
@@ -95,6 +101,9 @@ impl Target {
     }
 }
 
+/// Bytes of shared memory that a block can have on every GPU.
+const EVERYWHERE: u64 = 0xc000;
+
 /// What the targets of one generation of file formats have in common.
 const TURING_TO_ADA: Target = Target {
     name: "",
@@ -106,7 +115,7 @@ const TURING_TO_ADA: Target = Target {
     registers_in_text_header: true,
     reserved_shared: 0,
     views: Views::One,
-    shared_limit: 0xc000,
+    shared_memory: 0x1_8c00,
     constant_limit: 0x1_0000,
     shares_generation: true,
     fast_path_bit: 0,
@@ -119,6 +128,7 @@ const HOPPER: Target = Target {
     addends: Addends::RelaOnly,
     registers_in_text_header: false,
     reserved_shared: 0x400,
+    shared_memory: 0x3_8c00,
     ..TURING_TO_ADA
 };
 
@@ -133,15 +143,16 @@ const fn blackwell(number: u32) -> Target {
         121 => 0x40,
         _ => 0,
     };
-    Target { fast_path_bit, ..BLACKWELL }
+    let shared_memory = if number < 120 { BLACKWELL.shared_memory } else { 0x1_8c00 };
+    Target { fast_path_bit, shared_memory, ..BLACKWELL }
 }
 
 const fn target(name: &'static str, number: u32, variant: Variant, common: Target) -> Target {
     Target { name, number, variant, ..common }
 }
 
-const fn with_shared(shared_limit: u64, target: Target) -> Target {
-    Target { shared_limit, ..target }
+const fn with_shared(shared_memory: u64, target: Target) -> Target {
+    Target { shared_memory, ..target }
 }
 
 const fn embedded(target: Target) -> Target {
@@ -151,28 +162,28 @@ const fn embedded(target: Target) -> Target {
 use Variant::{Accelerated, Family, Plain};
 
 static TARGETS: [Target; 23] = [
-    target("sm_75", 75, Plain, TURING_TO_ADA),
-    target("sm_80", 80, Plain, TURING_TO_ADA),
+    with_shared(0x1_0000, target("sm_75", 75, Plain, TURING_TO_ADA)),
+    with_shared(0x2_8c00, target("sm_80", 80, Plain, TURING_TO_ADA)),
     target("sm_86", 86, Plain, TURING_TO_ADA),
-    embedded(target("sm_87", 87, Plain, TURING_TO_ADA)),
+    with_shared(0x2_8c00, embedded(target("sm_87", 87, Plain, TURING_TO_ADA))),
     embedded(target("sm_88", 88, Plain, TURING_TO_ADA)),
     target("sm_89", 89, Plain, TURING_TO_ADA),
     target("sm_90", 90, Plain, HOPPER),
-    with_shared(0x3_8c00, target("sm_90a", 90, Accelerated, HOPPER)),
+    target("sm_90a", 90, Accelerated, HOPPER),
     target("sm_100", 100, Plain, blackwell(100)),
-    with_shared(0x3_8c00, target("sm_100a", 100, Accelerated, blackwell(100))),
+    target("sm_100a", 100, Accelerated, blackwell(100)),
     target("sm_100f", 100, Family, blackwell(100)),
     target("sm_103", 103, Plain, blackwell(103)),
-    with_shared(0x3_8c00, target("sm_103a", 103, Accelerated, blackwell(103))),
+    target("sm_103a", 103, Accelerated, blackwell(103)),
     target("sm_103f", 103, Family, blackwell(103)),
     target("sm_110", 110, Plain, blackwell(110)),
-    with_shared(0x3_8c00, target("sm_110a", 110, Accelerated, blackwell(110))),
+    target("sm_110a", 110, Accelerated, blackwell(110)),
     target("sm_110f", 110, Family, blackwell(110)),
     target("sm_120", 120, Plain, blackwell(120)),
-    with_shared(0x1_8c00, target("sm_120a", 120, Accelerated, blackwell(120))),
+    target("sm_120a", 120, Accelerated, blackwell(120)),
     target("sm_120f", 120, Family, blackwell(120)),
     target("sm_121", 121, Plain, blackwell(121)),
-    with_shared(0x1_8c00, target("sm_121a", 121, Accelerated, blackwell(121))),
+    target("sm_121a", 121, Accelerated, blackwell(121)),
     target("sm_121f", 121, Family, blackwell(121)),
 ];
 
@@ -244,7 +255,11 @@ mod tests {
     #[test]
     fn accelerated_targets_have_more_shared_memory() {
         for target in Target::all() {
-            assert_eq!(target.shared_limit > 0xc000, target.variant == Accelerated, "{}", target.name);
+            assert_eq!(target.static_shared_limit(false) > EVERYWHERE, target.variant == Accelerated, "{}", target.name);
+            assert!(target.static_shared_limit(true) > EVERYWHERE, "{}", target.name);
         }
+        let memory = |name| Target::by_name(name).map(|target| target.shared_memory);
+        assert_eq!([memory("sm_90a"), memory("sm_110a"), memory("sm_121a")], [Some(0x3_8c00), Some(0x3_8c00), Some(0x1_8c00)]);
+        assert_eq!([memory("sm_75"), memory("sm_87"), memory("sm_89")], [Some(0x1_0000), Some(0x2_8c00), Some(0x1_8c00)]);
     }
 }

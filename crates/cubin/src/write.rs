@@ -48,29 +48,48 @@ impl Image {
         if self.size() > available {
             return Err(Error::new(Problem::ImageSize { needed: self.size(), available }));
         }
+        self.write_file_header(out)?;
+        // `size` has counted both tables, so they lie in the buffer and their offsets fit into a `usize`.
+        if !self.sections.is_empty() {
+            self.write_section_headers(0, &mut out[self.header.section_header_offset as usize..]);
+        }
+        if !self.segments.is_empty() {
+            self.write_program_headers(&mut out[self.header.program_header_offset as usize..]);
+        }
+        Ok(())
+    }
+
+    /// Writes the file header into a buffer of its size.
+    pub fn write_file_header(&self, out: &mut [u8]) -> Result<()> {
         let mut header = self.header;
         header.program_header_count =
             u16::try_from(self.segments.len()).map_err(|_| Error::new(Problem::Overflow("the number of program headers")))?;
-        let mut null_section = self.sections.first().copied().unwrap_or_default();
-        match u16::try_from(self.sections.len()) {
-            // The reference linker counts 65,280 sections in the header, one more than ELF would.
-            Ok(count) if count <= elf::SHN_LORESERVE => header.section_header_count = count,
-            _ => {
-                header.section_header_count = 0;
-                null_section.size = self.sections.len() as u64;
+        header.section_header_count = self.count_in_header().unwrap_or(0);
+        header.write(out);
+        Ok(())
+    }
+
+    /// Writes section headers, from this one on, as many as fit into the buffer.
+    pub fn write_section_headers(&self, first: usize, out: &mut [u8]) {
+        let headers = self.sections.iter().enumerate().skip(first);
+        for ((index, section), out) in headers.zip(out.chunks_exact_mut(SectionHeader::SIZE)) {
+            match (index, self.count_in_header()) {
+                (0, None) => SectionHeader { size: self.sections.len() as u64, ..*section }.write(out),
+                _ => section.write(out),
             }
         }
-        header.write(out);
-        // `size` has counted both tables, so they lie in the buffer and their offsets fit into a `usize`.
-        let place = |offset: u64, index: usize, size: usize| offset as usize + index * size;
-        for (index, section) in self.sections.iter().enumerate() {
-            let at = place(header.section_header_offset, index, SectionHeader::SIZE);
-            if index == 0 { &null_section } else { section }.write(&mut out[at..]);
+    }
+
+    /// Writes all program headers into a buffer of their size.
+    pub fn write_program_headers(&self, out: &mut [u8]) {
+        for (segment, out) in self.segments.iter().zip(out.chunks_exact_mut(ProgramHeader::SIZE)) {
+            segment.write(out);
         }
-        for (index, segment) in self.segments.iter().enumerate() {
-            segment.write(&mut out[place(header.program_header_offset, index, ProgramHeader::SIZE)..]);
-        }
-        Ok(())
+    }
+
+    /// The number of sections, if the file header has room for it. The reference linker counts 65,280 sections there, one more than ELF would.
+    fn count_in_header(&self) -> Option<u16> {
+        u16::try_from(self.sections.len()).ok().filter(|&count| count <= elf::SHN_LORESERVE)
     }
 }
 

@@ -1,16 +1,18 @@
 //! The files of a link: found, read, and the members of thin archives with them.
 
-use crate::heap;
+use crate::bytes::{Bytes, Identity};
+use crate::libraries;
 use crate::options::{InputItem, InputSource, LinkArguments, Members};
+use crate::resources;
 use cuweld::Demand;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld::inputs::RawInput;
 use fatbin::archive::{self, Contents, MAX_DEPTH};
 use fatbin::{Archive, Kind, identify};
-use memmap2::Mmap;
+use rayon::prelude::*;
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name of the device runtime library, which is linked only if it is needed.
@@ -20,8 +22,16 @@ const RUNTIME_LIBRARY: &str = "libcudadevrt";
 #[derive(Default)]
 pub struct Files {
     files: Vec<File>,
+    /// Members of thin archives: a path, and a place in the archive there, or 0.
+    members: HashSet<(PathBuf, u64)>,
+    /// Everything that was opened, by the names that messages use.
+    opened: Vec<(String, Identity)>,
     /// Libraries that were found nowhere.
     pub not_found: Vec<String>,
+    /// Files that were passed over in the search for libraries.
+    pub passed_over: Vec<Diagnostic>,
+    /// Why an input could not be read; those behind it were not tried.
+    pub failure: Option<Diagnostic>,
 }
 
 struct File {
@@ -30,6 +40,27 @@ struct File {
     bytes: Bytes,
     member: bool,
     demand: Demand,
+    /// Which of the inputs, in link order, it is or belongs to, and where that was found.
+    item: usize,
+    origin: PathBuf,
+}
+
+/// What an input of the command line turned out to be.
+pub enum Given<'files> {
+    /// A file.
+    File {
+        /// Where it was found.
+        path: &'files Path,
+        /// Its contents.
+        bytes: &'files [u8],
+    },
+    /// A thin archive, with the members that it stands for.
+    ThinArchive {
+        /// Where it was found.
+        path: &'files Path,
+        /// Their names and contents.
+        members: Vec<(String, &'files [u8])>,
+    },
 }
 
 impl Files {
@@ -41,6 +72,42 @@ impl Files {
     /// What the library takes.
     pub fn raw_inputs(&self) -> Vec<RawInput<'_>> {
         self.files.iter().map(File::raw_input).collect()
+    }
+
+    /// The inputs that were read, in link order, as the command line has them.
+    pub fn given<'a>(&'a self, arguments: &'a LinkArguments) -> impl Iterator<Item = (&'a InputItem, Given<'a>)> {
+        let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
+        self.files.chunk_by(|one, next| one.item == next.item).filter_map(move |files| {
+            let first = files.first()?;
+            let path = first.origin.as_path();
+            let prefix = format!("{}:", path.to_string_lossy());
+            let member = |file: &'a File| (file.name.strip_prefix(&prefix).unwrap_or(&file.name).to_owned(), file.bytes.as_ref());
+            let given = match first.member {
+                true => Given::ThinArchive { path, members: files.iter().map(member).collect() },
+                false => Given::File { path, bytes: first.bytes.as_ref() },
+            };
+            Some((*items.get(first.item)?, given))
+        })
+    }
+
+    /// Refuses outputs that would replace what they are made of, whatever names lead there.
+    pub fn check_outputs<'path>(&self, outputs: impl Iterator<Item = &'path Path>, report: &mut Report) -> Result<(), Failure> {
+        for output in outputs {
+            let Some(identity) = std::fs::metadata(output).ok().and_then(|found| Identity::of(&found)) else { continue };
+            if let Some((input, _)) = self.opened.iter().find(|(_, opened)| *opened == identity) {
+                let file = output.to_string_lossy().into_owned();
+                return report.fatal(Message::OutputIsInput { file, input: input.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses inputs that were changed since they were opened.
+    pub fn check_unchanged(&self, report: &mut Report) -> Result<(), Failure> {
+        match self.files.iter().find(|file| file.bytes.were_changed()) {
+            Some(file) => report.fatal(Message::InputChanged { file: file.name.clone() }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -57,16 +124,26 @@ impl File {
     }
 }
 
-/// Reads the inputs of a link, in link order.
-pub fn read(arguments: &LinkArguments, report: &mut Report) -> Result<Files, Failure> {
-    let many_files = arguments.inputs.len() >= heap::MANY_FILES;
-    if many_files {
-        heap::expect_much();
-    }
+/// Reads the inputs of a link, in link order. What there is to say about it is not said yet: the reference linker reads one input
+/// after the other, so what it has to say about the contents of earlier ones comes first.
+pub fn read(arguments: &LinkArguments) -> Files {
     let mut files = Files::default();
+    files.failure = read_all(arguments, &mut files).err().map(|diagnostic| *diagnostic);
+    files
+}
+
+fn read_all(arguments: &LinkArguments, files: &mut Files) -> Result<(), Box<Diagnostic>> {
+    let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
+    let find = |item: &InputItem| find(item, arguments);
+    let found: Vec<_> = match items.len() < resources::MANY_FILES {
+        true => items.iter().map(|item| find(item)).collect(),
+        false => items.par_iter().map(|item| find(item)).collect(),
+    };
     let mut archives = HashSet::new();
-    for item in arguments.inputs_in_link_order() {
-        let Some((path, bytes)) = find(item, arguments, report)? else {
+    for (index, (item, found)) in items.into_iter().zip(found).enumerate() {
+        let Found { file, passed_over } = found.map_err(|error| unreadable(shown(&item.source), &error))?;
+        files.passed_over.extend(passed_over);
+        let Some((path, bytes)) = file else {
             files.not_found.push(shown(&item.source));
             continue;
         };
@@ -78,16 +155,15 @@ pub fn read(arguments: &LinkArguments, report: &mut Report) -> Result<Files, Fai
             continue;
         }
         let name = path.to_string_lossy().into_owned();
-        let file = File { name, demand: demand(item, &path, arguments), path, bytes, member: false };
+        files.opened.extend(bytes.identity.map(|identity| (name.clone(), identity)));
+        let (demand, origin) = (demand(item, &path, arguments), path.clone());
+        let file = File { name, path, bytes, member: false, demand, item: index, origin };
         match kind {
-            Kind::ThinArchive => add_members(&file, 0, &mut files, report)?,
+            Kind::ThinArchive => add_members(&file, 0, files)?,
             _ => files.files.push(file),
         }
     }
-    if !many_files && files.size() >= heap::WORTH_HUGE_PAGES {
-        heap::expect_much();
-    }
-    Ok(files)
+    Ok(())
 }
 
 /// Whether an input takes part in any case.
@@ -102,15 +178,18 @@ fn demand(item: &InputItem, path: &Path, arguments: &LinkArguments) -> Demand {
     }
 }
 
+/// What came of looking for an input.
+struct Found {
+    /// Where it is, and its contents.
+    file: Option<(PathBuf, Bytes)>,
+    /// What there is to say about files that were found before.
+    passed_over: Vec<Diagnostic>,
+}
+
 /// Finds and reads an input. A library that is nowhere is no error: compilers pass the host's libraries on, too.
-fn find(item: &InputItem, arguments: &LinkArguments, report: &mut Report) -> Result<Option<(PathBuf, Bytes)>, Failure> {
+fn find(item: &InputItem, arguments: &LinkArguments) -> io::Result<Found> {
     let file_name = match &item.source {
-        InputSource::File(path) => {
-            return match read_file(path) {
-                Ok(bytes) => Ok(Some((path.clone(), bytes))),
-                Err(error) => unreadable(path.to_string_lossy().into_owned(), &error, report),
-            };
-        }
+        InputSource::File(path) => return Ok(Found { file: Some((path.clone(), Bytes::of(path)?)), passed_over: Vec::new() }),
         InputSource::Library(name) => {
             let mut file_name = OsString::from("lib");
             file_name.push(name);
@@ -119,8 +198,16 @@ fn find(item: &InputItem, arguments: &LinkArguments, report: &mut Report) -> Res
         }
         InputSource::LibraryFile(name) => name.clone(),
     };
-    let candidates = arguments.library_paths.iter().map(|folder| folder.join(&file_name));
-    Ok(candidates.filter_map(|path| read_file(&path).ok().map(|bytes| (path, bytes))).next())
+    let cpu = libraries::Processor::named(arguments.cpu.as_deref());
+    let mut passed_over = Vec::new();
+    for path in arguments.library_paths.iter().map(|folder| folder.join(&file_name)) {
+        let Ok(bytes) = Bytes::of(&path) else { continue };
+        if libraries::is_compatible(bytes.as_ref(), cpu) {
+            return Ok(Found { file: Some((path, bytes)), passed_over });
+        }
+        passed_over.push(libraries::incompatible(&path, &shown(&item.source), cpu));
+    }
+    Ok(Found { file: None, passed_over })
 }
 
 fn shown(source: &InputSource) -> String {
@@ -131,45 +218,47 @@ fn shown(source: &InputSource) -> String {
     }
 }
 
-fn unreadable<T>(file: String, error: &io::Error, report: &mut Report) -> Result<T, Failure> {
+fn unreadable(file: String, error: &io::Error) -> Box<Diagnostic> {
     let cause = error.to_string();
-    report.add(Diagnostic::new(Message::CannotOpenInput { file, cause: cause.clone() }).also(cause));
-    Err(Failure::Fatal)
+    Box::new(Diagnostic::new(Message::CannotOpenInput { file, cause: cause.clone() }).also(cause))
 }
 
 /// The members of a thin archive, which are files beside it.
-fn add_members(archive: &File, depth: u8, files: &mut Files, report: &mut Report) -> Result<(), Failure> {
-    let damaged = |error: fatbin::Error, report: &mut Report| {
-        report.fatal(Message::BadContainer { file: archive.name.clone(), problem: error.to_string() })
-    };
+fn add_members(archive: &File, depth: u8, files: &mut Files) -> Result<(), Box<Diagnostic>> {
+    let damaged_with = |problem: String| Box::new(Diagnostic::new(Message::BadContainer { file: archive.name.clone(), problem }));
+    let damaged = |error: fatbin::Error| damaged_with(error.to_string());
     let members: Result<Vec<archive::Member<'_>>, _> =
         Archive::parse(archive.bytes.as_ref()).and_then(|archive| archive.members().collect());
-    let members = match members {
-        Ok(members) => members,
-        Err(error) => return damaged(error, report),
-    };
+    let members = members.map_err(damaged)?;
     let folder = archive.path.parent().unwrap_or(Path::new(""));
     for member in members {
         let path = folder.join(member_path(member.name));
         let name = format!("{}:{}", archive.name, member.display_name());
-        let bytes = match read_file(&path) {
-            Ok(bytes) => bytes,
-            Err(error) => return unreadable(name, &error, report),
-        };
+        // Each is taken once, and archives too: otherwise a few that name each other many times would stand for any number of files.
+        let nested_offset = if let Contents::NestedMember { offset, .. } = member.contents { offset } else { 0 };
+        if !files.members.insert((std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone()), nested_offset)) {
+            continue;
+        }
+        if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Err(damaged_with(format!("the member '{}' is not a file", member.display_name())));
+        }
+        let bytes = Bytes::of(&path).map_err(|error| unreadable(name.clone(), &error))?;
+        files.opened.extend(bytes.identity.map(|identity| (name.clone(), identity)));
         let bytes = match member.contents {
             Contents::Inside(_) | Contents::File { .. } => bytes,
             Contents::NestedMember { offset, .. } => {
                 let nested = Archive::parse(bytes.as_ref()).and_then(|nested| nested.member_at(offset));
                 match nested.map(|member| member.contents) {
-                    Ok(Contents::Inside(contents)) => Bytes::Read(contents.to_vec()),
+                    Ok(Contents::Inside(contents)) => bytes.part(contents),
                     Ok(_) => bytes,
-                    Err(error) => return damaged(error, report),
+                    Err(error) => return Err(damaged(error)),
                 }
             }
         };
-        let file = File { name, path, bytes, member: true, demand: archive.demand };
+        let (item, origin) = (archive.item, archive.origin.clone());
+        let file = File { name, path, bytes, member: true, demand: archive.demand, item, origin };
         match identify(file.bytes.as_ref()) {
-            Kind::ThinArchive if depth < MAX_DEPTH => add_members(&file, depth + 1, files, report)?,
+            Kind::ThinArchive if depth < MAX_DEPTH => add_members(&file, depth + 1, files)?,
             _ => files.files.push(file),
         }
     }
@@ -185,38 +274,4 @@ fn member_path(name: &[u8]) -> &Path {
 #[cfg(not(unix))]
 fn member_path(name: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(name).into_owned())
-}
-
-/// The bytes of an input.
-enum Bytes {
-    Mapped(Mmap),
-    Read(Vec<u8>),
-}
-
-impl AsRef<[u8]> for Bytes {
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Bytes::Mapped(map) => map,
-            Bytes::Read(bytes) => bytes,
-        }
-    }
-}
-
-/// Below this, reading is faster than mapping.
-const WORTH_MAPPING: u64 = 64 << 10;
-
-#[allow(unsafe_code, reason = "the one memory map of the program")]
-fn read_file(path: &Path) -> io::Result<Bytes> {
-    let mut file = std::fs::File::open(path)?;
-    let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.len() < WORTH_MAPPING {
-        // One byte more than the file has, so that its end is found without asking for room again.
-        let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
-        file.read_to_end(&mut bytes)?;
-        return Ok(Bytes::Read(bytes));
-    }
-    // SAFETY: the map is read-only. A file that someone else changes meanwhile can change the result or end the
-    // program, as with every linker that maps its inputs; it can not make safe code misbehave otherwise, because no
-    // invariant is kept about these bytes beyond a check.
-    unsafe { Mmap::map(&file) }.map(Bytes::Mapped)
 }

@@ -1,19 +1,24 @@
 //! A link from the command line: files in, a file out.
 
-use crate::compilers::{ToolkitCompilers, compile_options};
+use crate::bytes;
+use crate::compilers::{compile_options, compilers};
 use crate::finalizer;
 use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
-use crate::output;
+use crate::output::{self, Pending};
+use crate::resources;
+use crate::save;
 use crate::side_files;
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
-use cuweld::inputs::lower::{Compilers, Lowered, Object, lower, units_left_out};
-use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, unpack};
-use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText};
+use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
+use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, explain_missing_names, nothing_to_link, unpack};
+use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText, UnifiedIndex};
 use cuweld::trace::Trace;
-use cuweld::{Demand, Input};
+use cuweld::{Demand, Finished, Input, Linked};
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -26,17 +31,15 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
     })
     .limit_errors(arguments.messages.error_limit.filter(|&most| most > 0).map(|most| most as usize));
     let renderer = messages.renderer(arguments);
+    bytes::report_with(&renderer);
     for warning in messages.show_found_while_reading(&renderer, &arguments.warnings) {
         report.add(usage_diagnostic(warning));
     }
     let mut trace = Trace::default();
     let result = match finalizer::asked_for(arguments) {
-        Some(program) => match finalizer::hand_over(program, std::env::args_os().skip(1)) {
+        Some(program) => match hand_over(program, arguments, &mut report) {
             Ok(status) => return status,
-            Err(error) => {
-                let file = program.to_string_lossy().into_owned();
-                report.fatal(Message::CannotRun { file, cause: error.to_string() })
-            }
+            Err(failure) => Err(failure),
         },
         None => link(arguments, messages, &mut report, &mut trace),
     };
@@ -51,80 +54,126 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
     }
 }
 
-/// Whether an option was given.
-type IsGiven = fn(&LinkArguments) -> bool;
-
-/// Options that are understood, but whose effect is not there yet.
-const NOT_YET: &[(IsGiven, &str)] = &[(|arguments| arguments.files.save_dir.is_some(), "--save-dir")];
+/// Gives the link to another linker, and the status that it ends with.
+fn hand_over(program: &Path, arguments: &LinkArguments, report: &mut Report) -> Result<ExitCode, Failure> {
+    if let Some(folder) = &arguments.files.save_dir {
+        save::save(folder, arguments, &inputs::read(arguments), report)?;
+    }
+    finalizer::hand_over(program, std::env::args_os().skip(1)).map_err(|error| {
+        let (file, cause) = (program.to_string_lossy().into_owned(), error.to_string());
+        report.add(Diagnostic::new(Message::CannotRun { file, cause: cause.clone() }).also(cause));
+        Failure::Fatal
+    })
+}
 
 fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, trace: &mut Trace) -> Result<(), Failure> {
-    if let Some((_, option)) = NOT_YET.iter().find(|(is_given, _)| is_given(arguments)) {
-        return report.fatal(Message::Usage { text: format!("{option} is not supported yet") });
-    }
     if let Some(path) = &arguments.files.time {
         side_files::begin_table_of_times(path, report)?;
     }
     let unified_index = side_files::read_unified_index(arguments.link.uidx_file.as_deref(), report)?;
-    // A virtual architecture is accepted, but there is nothing that could be made for it.
-    let Architecture::Real(target) = arguments.architecture else { return Ok(()) };
+    let Architecture::Real(target) = arguments.architecture else { return for_virtual_architecture(arguments, messages, report) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
-    let files = trace.phase("read", || inputs::read(arguments, report))?;
-    start_threads(arguments, &files);
+    let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
+    if has_many_files {
+        resources::take(arguments.execution.threads, true);
+    }
+    let files = trace.phase("read", || inputs::read(arguments));
+    if !has_many_files {
+        resources::take(arguments.execution.threads, files.size() >= resources::LARGE);
+    }
+    files.check_outputs(arguments.outputs(), report)?;
+    if let Some(folder) = &arguments.files.save_dir {
+        save::save(folder, arguments, &files, report)?;
+    }
+    let inputs = Inputs { files: &files, target, host_section, unified_index };
+    // What a file that was changed meanwhile made the link say is not what is wrong.
+    link_files(inputs, arguments, messages, report, trace).or_else(|failure| files.check_unchanged(report).and(Err(failure)))
+}
+
+/// What was read.
+struct Inputs<'files> {
+    files: &'files Files,
+    target: &'static Target,
+    host_section: Option<Vec<u8>>,
+    unified_index: Option<UnifiedIndex>,
+}
+
+fn link_files(
+    Inputs { files, target, host_section, unified_index }: Inputs<'_>,
+    arguments: &LinkArguments,
+    messages: &Messages,
+    report: &mut Report,
+    trace: &mut Trace,
+) -> Result<(), Failure> {
     let raw = files.raw_inputs();
     if arguments.messages.trace {
         raw.iter().for_each(|input| report.list(input.name.as_str()));
     }
     let unpacked = trace.phase("unpack", || unpack(&raw, &unpack_options(arguments, messages, target), report))?;
+    say_how_reading_went(files, report)?;
     let explains = arguments.messages.verbose && !messages.as_reference(arguments);
     if explains {
-        say_what_was_skipped(&files, &unpacked, report);
+        say_what_was_skipped(files, &unpacked, report);
     }
-    let compilers = ToolkitCompilers::new(&arguments.compile);
     let lowered = trace.phase("lower", || {
-        let compilers = Compilers {
-            assemble: &|assembly| compilers.assemble(assembly),
-            optimize: &|optimization| compilers.optimize(optimization),
-        };
-        lower(&unpacked, &compile_options(arguments, target, explains), &compilers, report)
+        let options = compile_options(arguments, target, explains);
+        compilers(&arguments.compile).lend(|compilers| lower(&unpacked, &options, compilers, report))
     })?;
-    let (image, ids, graphviz) = match lowered {
+    let (linked, ids) = match lowered {
         Lowered::Finished(image) => {
             let is_runtime = |unit: usize| unpacked.units.get(unit).is_some_and(|unit| unit.demand == Demand::Runtime);
             let mut ids: Vec<&str> = unpacked.registered(is_runtime).collect();
             // The reference linker adds a module that was optimized in front of those before it.
             ids.reverse();
-            (image, ids, None)
+            (save_image(arguments, |file| file.write_all(&image), report).map(|image| Linked { image, map: None }), ids)
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let options = Options { host_section, unified_index, ..options(arguments, messages, target, &unpacked) };
-            let linked = cuweld::link(&inputs, &options, report, trace).inspect_err(|_| {
+            let save = |image: &Finished<'_, '_>, report: &mut Report| save_image(arguments, |file| image.write_to(file), report);
+            let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
-                if !messages.as_reference(arguments) && !explains && report.diagnostics().any(is_missing) {
-                    say_what_was_skipped(&files, &unpacked, report);
+                if !messages.as_reference(arguments) && report.diagnostics().any(is_missing) {
+                    explain_missing_names(&raw, target, report);
+                    if !explains {
+                        say_what_was_skipped(files, &unpacked, report);
+                    }
                 }
-            })?;
-            if explains && target.views == Views::Two {
+            });
+            if linked.is_ok() && explains && target.views == Views::Two {
                 report.say(Message::CodeAsCompiled {});
             }
-            let left_out = units_left_out(&objects, &linked.left_out);
-            if let (Some(path), Some(map)) = (&arguments.files.map, &linked.map) {
-                write(path, map.as_bytes(), report)?;
-            }
-            (linked.image, unpacked.registered(|unit| left_out.contains(&unit)).collect(), linked.graphviz)
+            let left_out = report.outline().map_or(Vec::new(), |outline| units_left_out(&objects, &outline.left_out));
+            (linked, unpacked.registered(|unit| left_out.contains(&unit)).collect())
         }
     };
+    let failure = linked.as_ref().err().copied();
+    match failure {
+        None => files.check_unchanged(report)?,
+        Some(Failure::Fatal) => return Err(Failure::Fatal),
+        Some(Failure::Errors) => {}
+    }
+    // What tells of the program is written even if there are errors in it.
     if let Some(path) = &arguments.files.register_link_binaries
         && !arguments.compile.emit_ptx
     {
         write(path, registrations(&ids).as_bytes(), report)?;
     }
-    if let Some(path) = &arguments.output {
-        trace.phase("save", || write(path, &image, report))?;
+    if let Ok(Linked { image, map }) = linked {
+        if let (Some(path), Some(map)) = (&arguments.files.map, map) {
+            write(path, map.as_bytes(), report)?;
+        }
+        if let (Some(path), Some(saved)) = (&arguments.output, image) {
+            saved.commit().map_err(|error| not_written(path, &error, report))?;
+        }
     }
+    let graphviz = report.outline().and_then(|outline| outline.graphviz.clone());
     if let (Some(path), Some(text)) = (&arguments.files.dot, graphviz) {
         write(path, text.as_bytes(), report)?;
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     match &arguments.files.time_trace {
         Some(path) => write(path, trace.to_json().as_bytes(), report),
@@ -132,30 +181,25 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     }
 }
 
-/// Below this many bytes of input, starting a thread takes longer than it could save.
-const WORTH_THREADS: usize = 256 << 10;
-
-/// This thread works, too: it would only wait for the others otherwise.
-fn start_threads(arguments: &LinkArguments, files: &Files) {
-    let threads = match arguments.execution.threads {
-        Some(threads) if threads > 0 => threads as usize,
-        _ if files.size() < WORTH_THREADS => 1,
-        // As many as the machine has processors.
-        _ => 0,
-    };
-    // It fails if there are threads already, and there are none yet, or if the system gives none: then this one works alone.
-    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
-    if pool(threads).is_err() {
-        _ = pool(1);
-    }
+/// Writes the output, if one is wanted. It takes its place when everything else is done.
+fn save_image(
+    arguments: &LinkArguments,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+    report: &mut Report,
+) -> Result<Option<Pending>, Failure> {
+    let Some(path) = &arguments.output else { return Ok(None) };
+    let saved = Pending::begin(path).and_then(|mut pending| write(&mut pending.file).map(|()| pending));
+    saved.map(Some).map_err(|error| not_written(path, &error, report))
 }
 
 fn write(path: &Path, bytes: &[u8], report: &mut Report) -> Result<(), Failure> {
-    output::write(path, bytes).map_err(|error| {
-        let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
-        report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
-        Failure::Fatal
-    })
+    output::write(path, bytes).map_err(|error| not_written(path, &error, report))
+}
+
+fn not_written(path: &Path, error: &io::Error, report: &mut Report) -> Failure {
+    let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
+    report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
+    Failure::Fatal
 }
 
 /// What the compiler driver compiles the host's side of the program with.
@@ -167,6 +211,31 @@ fn registrations(ids: &[&str]) -> String {
     text
 }
 
+/// The reference linker accepts a virtual architecture, reads the inputs and makes nothing of them.
+fn for_virtual_architecture(arguments: &LinkArguments, messages: &Messages, report: &mut Report) -> Result<(), Failure> {
+    if messages.as_reference(arguments) {
+        return say_how_reading_went(&inputs::read(arguments), report);
+    }
+    let name = &arguments.arch;
+    let text = format!("nothing can be linked for '{name}', which is a virtual architecture");
+    let real = name.replace("compute_", "sm_");
+    report.fatal(Diagnostic::new(Message::Usage { text }).hint(format!("name a real one, such as -arch={real}")))
+}
+
+/// Says what was found while inputs were read. That comes behind what there is to say about the contents of those that were read.
+fn say_how_reading_went(files: &Files, report: &mut Report) -> Result<(), Failure> {
+    if let Some(failure) = &files.failure {
+        return report.fatal(failure.clone());
+    }
+    for passed_over in &files.passed_over {
+        report.add(passed_over.clone());
+        if report.has_errors() {
+            return report.fatal(nothing_to_link());
+        }
+    }
+    Ok(())
+}
+
 fn say_what_was_skipped(files: &Files, unpacked: &Unpacked<'_>, report: &mut Report) {
     for Skipped { name, why } in &unpacked.skipped {
         report.say(Message::Skipped { file: name.clone(), why: why.to_string() });
@@ -176,14 +245,11 @@ fn say_what_was_skipped(files: &Files, unpacked: &Unpacked<'_>, report: &mut Rep
     }
 }
 
-/// The most that inputs may unpack to if nothing is said.
-const DEFAULT_LIMIT: u64 = 8 << 30;
-
 fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'static Target) -> UnpackOptions {
     UnpackOptions {
         target,
         link_time_optimization: arguments.compile.link_time_optimization,
-        limit: arguments.execution.max_unpacked.unwrap_or(DEFAULT_LIMIT),
+        limit: arguments.execution.max_unpacked,
         unknown: if messages.as_reference(arguments) { Unknown::ByName } else { Unknown::Refuse },
         warn_of_missing_code: !arguments.messages.suppress_arch_warning,
     }
@@ -193,7 +259,11 @@ fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'stat
 fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Target, unpacked: &Unpacked<'_>) -> Options {
     let (mode, roots) = (&arguments.link, &arguments.roots);
     let note_as = arguments.note.note_as.clone().or_else(|| std::env::var("CUWELD_NOTE_AS").ok());
-    let note_options = if arguments.note.omit_options { "" } else { &arguments.note.options };
+    let note_options = match &arguments.note.other_options {
+        _ if arguments.note.omit_options => "",
+        Some(other) => other,
+        None => &arguments.note.options,
+    };
     let mut note = match note_as.as_deref() {
         Some("nvlink-13.0.88") => ToolNoteText::nvlink_13_0_88(note_options),
         _ => ToolNoteText::cuweld(note_options),
@@ -219,6 +289,7 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         keep: roots.undefined.clone(),
         kernels,
         omit_reserved_shared: mode.disable_smem_reservation,
+        extended_shared: mode.enable_extended_smem,
         reserve_null_pointer: mode.reserve_null_pointer,
         newest_api: mode.api_version,
         allow_undefined_globals: mode.allow_undefined_globals,
@@ -228,6 +299,7 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         stack_warning_per_call: messages.as_reference(arguments),
         extra_warnings: arguments.messages.extra_warnings,
         verbose: arguments.messages.verbose,
+        largest_image: arguments.execution.max_unpacked,
         dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
             // The reference linker demangles in either case.
             CallgraphNames::Mangled if !messages.as_reference(arguments) => NameStyle::Mangled,

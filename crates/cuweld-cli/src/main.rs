@@ -2,15 +2,18 @@
 //!
 //! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
+mod bytes;
 mod compilers;
 mod finalizer;
-mod heap;
 mod host_script;
 mod inputs;
+mod libraries;
 mod link;
 mod messages;
 mod options;
 mod output;
+mod resources;
+mod save;
 mod shim;
 mod side_files;
 

@@ -62,10 +62,14 @@ impl Messages {
 
     /// Prints what was asked for.
     pub fn print(&self, text: &str) -> ExitCode {
-        match std::io::stdout().write_all(text.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
+        let Err(error) = std::io::stdout().write_all(text.as_bytes()) else { return ExitCode::SUCCESS };
+        // Whoever reads no further wants no further.
+        if error.kind() != std::io::ErrorKind::BrokenPipe {
+            let (file, cause) = ("standard output".to_owned(), error.to_string());
+            let diagnostic = Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause);
+            self.show(&self.own_renderer(), &[Entry::Diagnostic(diagnostic)]);
         }
+        ExitCode::FAILURE
     }
 
     /// Prints entries of a link's log.

@@ -69,7 +69,7 @@ fn read_arguments(arguments: impl Iterator<Item = OsString>) -> Result<(PathBuf,
 
 /// The toolkit's folder: one with a compiler and its profile.
 fn find_toolkit(named: Option<PathBuf>) -> Result<PathBuf, Box<Diagnostic>> {
-    let places = Search { folder: named, nvvm_folder: None }.places();
+    let places = Search { folder: named, ..Search::default() }.places();
     // The profile tells a toolkit from a folder that an earlier call made.
     let found = places.iter().find(|place| {
         let file = |name: &str| place.folder.join("bin").join(name).is_file();
@@ -117,7 +117,7 @@ fn what_to_do(folder: &Path, toolkit: &Path) -> String {
   nvcc    {folder}/nvcc -rdc=true a.cu b.cu -o program
   CMake   cmake -DCMAKE_CUDA_COMPILER={folder}/nvcc ... (CUDA_SEPARABLE_COMPILATION as usual)
   Bazel   let the CUDA toolchain's nvcc be {folder}/nvcc; where it calls nvlink itself, {folder}/nvlink
-  clang   PATH={folder}:$PATH clang++ -fgpu-rdc ...
+  clang   PATH={folder}:$PATH clang++ ... (without --cuda-path, which comes before PATH)
 "
     )
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 const TABLE_OF_TIMES: &str =
     "source file name , phase name , phase input files , phase output file , arch , tool, metric , unit\n";
 
-/// Begins the table that `-time` asks for, unless the file has contents already: then an earlier program began it.
+/// Begins the table that `-time` asks for, unless the file is there already: then an earlier program began it.
 ///
 /// Rows are for what a compiler driver runs; a link adds none.
 pub fn begin_table_of_times(path: &Path, report: &mut Report) -> Result<(), Failure> {
@@ -24,8 +24,9 @@ pub fn begin_table_of_times(path: &Path, report: &mut Report) -> Result<(), Fail
 }
 
 fn begin(path: &Path) -> io::Result<()> {
+    let is_new = !path.exists();
     let mut file = File::options().append(true).create(true).open(path)?;
-    if file.metadata()?.len() == 0 { file.write_all(TABLE_OF_TIMES.as_bytes()) } else { Ok(()) }
+    if is_new { file.write_all(TABLE_OF_TIMES.as_bytes()) } else { Ok(()) }
 }
 
 /// Reads the index that `-uidx` names.

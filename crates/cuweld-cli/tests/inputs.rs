@@ -207,16 +207,17 @@ fn inputs_that_are_not_needed_are_left_out() {
 
 #[test]
 fn a_verbose_link_says_what_was_passed_over() {
-    let files: &[(&str, &[u8])] = &[("a.o", HOST), ("b.o", JOINED), ("empty.o", b"")];
-    let outcome = link(files, &["-v", "a.o", "b.o", "empty.o", "-lnone"]);
+    let library = archive(&[("empty.o", b"")]);
+    let files: &[(&str, &[u8])] = &[("a.o", HOST), ("b.o", JOINED), ("c.a", &library)];
+    let outcome = link(files, &["-v", "a.o", "b.o", "c.a", "-lnone"]);
     for line in [
         "cuweld: 'a.o' was passed over: 'b.o' contains it, linked",
-        "cuweld: 'empty.o' was passed over: it is an empty file",
+        "cuweld: 'c.a:empty.o' was passed over: it is an empty file",
         "cuweld: '-lnone' was passed over: no folder of libraries (-L) has it",
     ] {
         assert!(outcome.messages.lines().any(|found| found == line), "'{line}' is not in\n{}", outcome.messages);
     }
-    let outcome = link(files, &["-v", "--diagnostics=nvlink", "a.o", "b.o", "empty.o", "-lnone"]);
+    let outcome = link(files, &["-v", "--diagnostics=nvlink", "a.o", "b.o", "c.a", "-lnone"]);
     assert!(!outcome.messages.contains("passed over"), "{}", outcome.messages);
 }
 
@@ -225,7 +226,8 @@ fn code_for_another_target() {
     let warning = "cuweld: warning[CW3012]: SM Arch ('sm_80') not found in 'a.o'";
     let outcome = link(&[("a.o", HOST)], &["-arch=sm_80", "a.o"]);
     assert_eq!(outcome.status, 0);
-    assert!(outcome.messages.contains(warning) && outcome.messages.contains("  hint: it has sm_90, compute_90\n"));
+    let hint = "  hint: it has sm_90, compute_90; compile it with -gencode arch=compute_80,code=sm_80, too\n";
+    assert!(outcome.messages.contains(warning) && outcome.messages.contains(hint), "{}", outcome.messages);
     check(
         &[("l.a", &archive(&[("a.o", HOST)]))],
         &["-arch=sm_80", "l.a", "--diagnostics=nvlink", "-suppress-arch-warning"][1..],

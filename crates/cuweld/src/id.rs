@@ -158,6 +158,11 @@ impl<I: Id> IdRange<I> {
         (first..first + self.count as usize).map(I::from_index)
     }
 
+    /// The id at a place in the run.
+    pub fn get(self, place: u32) -> Option<I> {
+        (place < self.count).then(|| I::from_index(self.first.index() + place as usize))
+    }
+
     /// The id behind the last one of the run.
     pub fn end(self) -> I {
         I::from_index(self.first.index() + self.count as usize)

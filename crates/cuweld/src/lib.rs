@@ -4,7 +4,21 @@
 //! out as bytes, with everything there is to say about it as values. Nothing is read from or written to files, nothing is printed,
 //! and there is no global state.
 //!
-//! [`link()`] takes device objects; [`inputs`] makes them of everything else that users have. [`link`](mod@link) is the pipeline.
+//! [`Linker`] is the way in for most: inputs of any kind are added, and linked. Below it, [`link()`] takes device objects, and
+//! [`inputs`] makes them of everything else that users have. [`link`](mod@link) is the pipeline.
+//!
+//! ```
+//! use cuweld::{Linker, options::Options, target::Target};
+//!
+//! let target = Target::by_name("sm_90").ok_or("not a target")?;
+//! let mut linker = Linker::new(Options::new(target));
+//! # let (kernel, scale) = (include_bytes!("../../../examples/two_units/kernel.cubin"), include_bytes!("../../../examples/two_units/scale.cubin"));
+//! linker.add("kernel.cubin", kernel)?;
+//! linker.add("scale.cubin", scale)?;
+//! let linked = linker.link()?;
+//! assert_eq!(linked.kernels()?.len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
@@ -12,12 +26,17 @@ mod demangle;
 pub mod diagnostics;
 mod id;
 pub mod inputs;
+pub mod kernels;
 pub mod link;
+mod linker;
 pub mod options;
 mod phases;
 mod stubs;
 pub mod trace;
 mod views;
 
-pub use link::{Linked, link};
+pub use cubin::target;
+pub use link::{Linked, link, link_with};
+pub use linker::{Added, Linker};
+pub use phases::finalize::Finished;
 pub use phases::load::{Demand, Input};

@@ -1,29 +1,40 @@
 //! The pipeline: every phase in order, each with its reason.
 
-use crate::diagnostics::{Failure, Message, Report};
+use crate::diagnostics::{Failure, Message, Outline, Report};
 use crate::options::Options;
+use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
 use crate::phases::{
-    attributes, callgraph, components, finalize, info, layout, listing, live, load, machine_debug, merge, number, propagate,
-    references, registers, relocate, resolve, undefined, unified, versions, why_live,
+    attributes, callgraph, components, finalize, image_size, info, layout, listing, live, load, machine_debug, merge, number,
+    propagate, references, registers, relocate, reserved, resolve, undefined, unified, versions, why_live,
 };
 use crate::trace::Trace;
 
 /// The result of a link.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Linked {
-    /// The file.
-    pub image: Vec<u8>,
-    /// Which inputs were only there in case they are needed, and were not; in ascending order.
-    pub left_out: Vec<usize>,
-    /// Who calls whom in Graphviz's language, if it was asked for.
-    pub graphviz: Option<String>,
+pub struct Linked<Image = Vec<u8>> {
+    /// The file, or what was made of it.
+    pub image: Image,
     /// The map, if it was asked for.
     pub map: Option<String>,
 }
 
 /// Links `inputs`.
 pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace: &mut Trace) -> Result<Linked, Failure> {
+    link_with(inputs, options, report, trace, |file, report| match file.to_vec() {
+        Ok(image) => Ok(image),
+        Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
+    })
+}
+
+/// Links `inputs`, and lets `save` do with the file what it will.
+pub fn link_with<Image>(
+    inputs: &[Input<'_>],
+    options: &Options,
+    report: &mut Report,
+    trace: &mut Trace,
+    save: impl FnOnce(&Finished<'_, '_>, &mut Report) -> Result<Image, Failure>,
+) -> Result<Linked<Image>, Failure> {
     // Read and check everything once, so that later phases can trust it.
     let inputs = &trace.phase("load", || load::load(inputs, options, report))?;
     versions::check(inputs, options, report)?;
@@ -61,11 +72,14 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     trace.phase("check", || {
         why_live::list(&why_live::Facts { inputs, resolution, graph, live, options }, report);
         undefined::check(inputs, resolution, live, options, report);
+        reserved::check(&reserved::Facts { resolution, live, attributes, properties }, options, report);
         let facts = registers::Facts { inputs, resolution, graph, components, live, attributes, properties, plan };
         registers::check(&facts, options, report);
         if options.verbose {
             listing::Resources { resolution, live, plan, layout, attributes, properties, options }.list(report);
         }
+        let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live));
+        report.keep(Outline { left_out: inputs.left_out().to_vec(), graphviz });
         report.checkpoint()
     })?;
     // With addresses known: what is settled now, and what the driver has to settle.
@@ -79,8 +93,8 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
     // What the machine's debug information says of functions that stay, in the order of their symbols.
     let machine_debug =
         &trace.phase("machine debug", || machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering }));
-    // With numbers known: tables, notes and headers, and everything into one buffer.
-    let linked = trace.phase("finalize", || {
+    // With numbers known: tables, notes and headers, and all that the file is written from.
+    let finished = &trace.phase("finalize", || {
         finalize::finalize(finalize::Facts {
             inputs,
             resolution,
@@ -99,14 +113,8 @@ pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace:
         })
     });
     trace.phase("write", || {
-        let mut image = vec![0; linked.size() as usize];
-        match linked.write(&mut image) {
-            Ok(()) => {
-                let map = options.listings.map.map(|contents| linked.map(contents));
-                let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live));
-                Ok(Linked { image, left_out: inputs.left_out().to_vec(), graphviz, map })
-            }
-            Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
-        }
+        image_size::check(finished.size(), inputs, options, report)?;
+        let map = options.listings.map.map(|contents| finished.map(contents));
+        Ok(Linked { image: save(finished, report)?, map })
     })
 }

@@ -1,8 +1,11 @@
 //! What a link is asked to do.
 
 use cubin::note::ToolNote;
-use cubin::target::Target;
+use cubin::target::{Target, Views};
 use cubin::unified::{Index, NotAnIndex};
+
+/// Bytes of the reserved part of shared memory in front of the variables of the system.
+const RESERVED_FOR_TOOLS: u64 = 0x40;
 
 /// Everything that shapes a link, besides its inputs.
 #[derive(Clone, Debug)]
@@ -23,6 +26,8 @@ pub struct Options {
     pub kernels: KernelRoots,
     /// Leave the driver's reserved area out of the shared-memory sizes (`-disable-smem-reservation`).
     pub omit_reserved_shared: bool,
+    /// Let kernels have all shared memory of the GPU for static variables (`-enable-extended-smem`).
+    pub extended_shared: bool,
     /// Place no shared variable at address zero (`-reserve-null-pointer`).
     pub reserve_null_pointer: bool,
     /// Refuse objects that ask for a newer version of the driver's interface than this, 130 for 13.0 (`-cuda-api-version`).
@@ -47,6 +52,8 @@ pub struct Options {
     pub verbose: bool,
     /// Print the call graph.
     pub dump_call_graph: Option<NameStyle>,
+    /// The most bytes that the result may have (`--max-unpacked`); if nothing is said, some times what the inputs have.
+    pub largest_image: Option<u64>,
     /// Listings that are made on request.
     pub listings: Listings,
     /// Make the same mistakes as the reference linker where those change the program, for comparing files; never the default.
@@ -172,6 +179,17 @@ impl ToolNoteText {
         }
     }
 
+    /// The note that libnvJitLink 13.0.88 would write: for comparing files, never the default.
+    pub fn nvjitlink_13_0_88() -> Self {
+        ToolNoteText {
+            object: "in-memory-ELF-image".into(),
+            tool: "nvJIT API".into(),
+            version: "Cuda compilation tools, release 13.0, V13.0.88".into(),
+            build: "Build system must define TOOLS_VERSION_EXTENDED".into(),
+            options: "JIT API Command Line Options".into(),
+        }
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         ToolNote { object: &self.object, tool: &self.tool, version: &self.version, build: &self.build, options: &self.options }
             .encode()
@@ -190,6 +208,7 @@ impl Options {
             keep: Vec::new(),
             kernels: KernelRoots::All,
             omit_reserved_shared: false,
+            extended_shared: false,
             reserve_null_pointer: false,
             newest_api: None,
             host_section: None,
@@ -202,6 +221,7 @@ impl Options {
             extra_warnings: false,
             verbose: false,
             dump_call_graph: None,
+            largest_image: None,
             listings: Listings::default(),
             imitate_defects: false,
             note: ToolNoteText::cuweld(&format!("-arch {} ", target.name)),
@@ -221,6 +241,19 @@ impl Options {
     /// The bytes that the driver reserves at the start of every kernel's shared memory.
     pub(crate) fn reserved_shared(&self) -> u64 {
         if self.omit_reserved_shared { 0 } else { self.target.reserved_shared }
+    }
+
+    /// The most bytes of static shared memory that a kernel may have.
+    pub(crate) fn shared_limit(&self) -> u64 {
+        // Told to reserve nothing, the reference linker still does not count what is reserved elsewhere.
+        let uncounted = self.imitate_defects && self.omit_reserved_shared && self.target.views == Views::One;
+        self.target.static_shared_limit(self.extended_shared) + if uncounted { self.target.reserved_shared } else { 0 }
+    }
+
+    /// Where the system's own shared variables start in the machine's view: behind what tools keep for themselves. A relocatable
+    /// file does not place them yet.
+    pub(crate) fn reserved_for_tools(&self) -> u64 {
+        if self.executable() { RESERVED_FOR_TOOLS } else { 0 }
     }
 
     /// Whether it is known which kernels are used, so that others are removed.

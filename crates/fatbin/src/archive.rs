@@ -50,6 +50,12 @@ const SERVICE_MEMBERS: [&[u8]; 8] = [
     b"/<XFGHASHMAP>/",
 ];
 
+/// The index of symbols of GNU archives, by the size of its numbers in bytes: how many there are, then a member's offset for each.
+const INDICES: [(&[u8], usize); 2] = [(b"/", 4), (b"/SYM64/", 8)];
+
+/// The longest name of a member, which may be a path. Members can share a long name, so it must not be too long.
+const MAX_NAME: usize = 4096;
+
 /// The name field of the table of long names.
 const LONG_NAMES: &[u8] = b"//";
 
@@ -220,6 +226,12 @@ impl<'data> Members<'data> {
         if field == LONG_NAMES {
             self.long_names = data;
         }
+        // The second index of a Windows archive is of another form.
+        if offset == length(MAGIC)
+            && let Some(member) = behind_the_end(field, data, length(bytes))
+        {
+            return Err(self.failure(b"", offset, Problem::MissingMember { member, size: length(bytes) }));
+        }
         if serves {
             return Ok(None);
         }
@@ -283,8 +295,21 @@ impl<'data> Members<'data> {
             .and_then(|rest| rest.split(|&byte| byte == b'\n' || byte == 0).next())
             .filter(|name| !name.is_empty())
             .ok_or(Problem::LongName { offset, size: length(self.long_names) })?;
+        if name.len() > MAX_NAME {
+            return Err(Problem::NameSize(length(name)));
+        }
         Ok(name.strip_suffix(b"/").unwrap_or(name))
     }
+}
+
+/// A member that an index of symbols knows, but that is not there. An archive that was cut off between two members looks complete
+/// otherwise.
+fn behind_the_end(field: &[u8], index: &[u8], end: u64) -> Option<u64> {
+    let (_, size) = INDICES.iter().find(|(name, _)| *name == field)?;
+    let number = |bytes: &[u8]| bytes.iter().fold(0_u64, |value, &byte| value << 8 | u64::from(byte));
+    let mut numbers = index.chunks_exact(*size).map(number);
+    let count = usize::try_from(numbers.next()?).ok().filter(|&count| count <= numbers.len())?;
+    numbers.take(count).find(|member| member.saturating_add(HEADER_SIZE) > end)
 }
 
 /// Takes the bytes `filler` off the end.

@@ -129,6 +129,9 @@ pub enum Problem {
         /// Bytes that are there.
         available: u64,
     },
+    /// Sections share so many bytes that together they are larger than the file.
+    #[error("sections overlap")]
+    Overlap,
     /// A fatbin was expected, and there is something else.
     #[error("a fatbin starts with 0xba55ed50, here is {0:#010x}")]
     FatbinMagic(u32),
@@ -238,6 +241,17 @@ pub enum Problem {
         /// Offset of the name.
         offset: u64,
         /// Size of the table.
+        size: u64,
+    },
+    /// A member's name is longer than any path.
+    #[error("the member's name has {0} bytes")]
+    NameSize(u64),
+    /// The index of symbols knows of a member behind the end of the archive: the file was cut off.
+    #[error("the archive's index names a member at {member}, and the archive ends at {size}")]
+    MissingMember {
+        /// Where the member should be.
+        member: u64,
+        /// Where the archive ends.
         size: u64,
     },
     /// Another archive refers to a member that is not there.

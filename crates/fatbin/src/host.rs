@@ -3,14 +3,15 @@
 //! | section | contents |
 //! |---|---|
 //! | `__nv_relfatbin` | fatbins of relocatable device code: what a device linker links |
-//! | `.nv_fatbin` | fatbins of code that is linked already; only its presence is told |
+//! | `.nv_fatbin` | fatbins of code that is linked already |
 //! | `.nvFatBinSegment` | a record per fatbin through which the host program registers it |
 //! | `__nv_module_id` | names of the object's modules; in a device linker's own output, of the modules it has linked |
 //! | `.nvHRKE` and five like it | names that host code refers to, see [`Reference`] |
 //!
 //! Joined objects (`ld -r`) have the contents of several in each section, and may have several sections of one name.
 
-use cubin::elf::{self, Header, SectionHeader};
+use cubin::elf::{self, Header, SectionHeader, SymbolRecord};
+use cubin::symbol::Binding;
 
 use crate::container::{Fatbins, fatbins_at};
 use crate::error::{Container, Error, Item, Problem, Result};
@@ -23,12 +24,13 @@ const LINKED: &str = "def ";
 /// A host object.
 #[derive(Clone, Debug)]
 pub struct HostObject<'data> {
+    bytes: &'data [u8],
     /// What the ELF header says.
     pub elf: HostElf,
     /// The sections with relocatable device code, in the order of the file.
     pub relocatable_code: Vec<FatbinSection<'data>>,
-    /// Whether there is device code that is linked already: a program of one source file, or a device linker's output.
-    pub has_linked_code: bool,
+    /// The sections with device code that is linked already: a program of one source file, or a device linker's output.
+    pub linked_code: Vec<FatbinSection<'data>>,
     /// Whether the object registers any fatbin. The reference reads no object that does not.
     pub has_registration: bool,
     /// Names of the object's own modules. An object without one is known by its path.
@@ -132,9 +134,10 @@ impl<'data> HostObject<'data> {
             }
         };
         let mut object = Self {
+            bytes,
             elf,
             relocatable_code: Vec::new(),
-            has_linked_code: false,
+            linked_code: Vec::new(),
             has_registration: false,
             module_ids: Vec::new(),
             linked_module_ids: Vec::new(),
@@ -143,12 +146,18 @@ impl<'data> HostObject<'data> {
         let Some(table) = SectionTable::find(bytes)? else {
             return Ok(object);
         };
+        // Sections that share their bytes would let a small file stand for one of any size.
+        let mut left = length(bytes);
         for index in 0..table.count {
             let header = table.header(index)?;
             let found = table.name(index, &header)?;
             if let Some(&(name, role)) = SECTIONS.iter().find(|(name, _)| name.as_bytes() == found) {
                 let data = table
                     .contents(&header)
+                    .and_then(|data| {
+                        left = left.checked_sub(length(data)).ok_or(Problem::Overlap)?;
+                        Ok(data)
+                    })
                     .map_err(|problem| error(Some(Item::Section(name.to_owned())), header.offset, problem))?;
                 object.add(name, role, header.offset, data)?;
             }
@@ -156,11 +165,29 @@ impl<'data> HostObject<'data> {
         Ok(object)
     }
 
+    /// The names of the functions and variables that the object defines for the host's own linker. What can not be read is left
+    /// out: this is for explanations.
+    #[must_use]
+    pub fn names_for_the_host(&self) -> Vec<&'data str> {
+        let Ok(Some(table)) = SectionTable::find(self.bytes) else { return Vec::new() };
+        let headers = (0..table.count).filter_map(|index| table.header(index).ok());
+        let mut names = Vec::new();
+        for header in headers.filter(|header| header.kind == elf::SHT_SYMTAB) {
+            let strings = table.header(u64::from(header.link)).ok().and_then(|strings| table.contents(&strings).ok());
+            let (Some(strings), Ok(symbols)) = (strings, table.contents(&header)) else { continue };
+            let records = symbols.chunks_exact(SymbolRecord::SIZE).filter_map(|record| SymbolRecord::parse(record, 0));
+            let is_visible = |record: &SymbolRecord| record.section != elf::SHN_UNDEF && record.info >> 4 != Binding::LOCAL.0;
+            let name = |record: SymbolRecord| strings.get(record.name as usize..)?.split(|&byte| byte == 0).next();
+            names.extend(records.filter(is_visible).filter_map(name).filter_map(|name| std::str::from_utf8(name).ok()));
+        }
+        names
+    }
+
     fn add(&mut self, name: &str, role: Role, offset: u64, data: &'data [u8]) -> Result<()> {
         let names = || strings(data).map_err(|problem| error(Some(Item::Section(name.to_owned())), offset, problem));
         match role {
             Role::RelocatableCode => self.relocatable_code.push(FatbinSection { offset, data }),
-            Role::LinkedCode => self.has_linked_code = true,
+            Role::LinkedCode => self.linked_code.push(FatbinSection { offset, data }),
             Role::Registration => self.has_registration = true,
             Role::ModuleIds => {
                 for id in names()? {

@@ -179,7 +179,7 @@ fn a_host_object_gives_its_fatbins_ids_and_references() {
     assert_eq!(object.elf.machine, 62);
     assert_eq!(object.module_ids, ["_0123abcd_8_first_cu_first"]);
     assert!(object.linked_module_ids.is_empty());
-    assert!(object.has_registration && !object.has_linked_code);
+    assert!(object.has_registration && object.linked_code.is_empty());
     let [section] = &object.relocatable_code[..] else { panic!("one section") };
     assert_eq!(section.data, ZSTD);
 
@@ -224,7 +224,7 @@ fn joined_objects_give_all_their_fatbins() {
     }
     assert_eq!(object.module_ids, ["_0123abcd_8_first_cu_first", "_4567abcd_9_second_cu_second"]);
     assert_eq!(object.linked_module_ids, ["_0123abcd_8_first_cu_first"]);
-    assert!(object.has_linked_code);
+    assert!(!object.linked_code.is_empty());
 }
 
 #[test]

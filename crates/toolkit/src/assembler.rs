@@ -39,10 +39,7 @@ impl Assembler {
     pub fn assemble(&self, text: &[u8], arguments: &[String], text_name: &str, result_name: &str) -> Result<Assembled, Error> {
         let unusable = |what: &str, error: std::io::Error| Error::Unusable(format!("{what}: {error}"));
         let start = Instant::now();
-        let folder = tempfile::Builder::new()
-            .prefix("cuweld-")
-            .tempdir()
-            .map_err(|error| unusable("a temporary folder could not be made", error))?;
+        let folder = private_folder().map_err(|error| unusable("a temporary folder could not be made", error))?;
         fs::write(folder.path().join(text_name), text)
             .map_err(|error| unusable("a temporary file could not be written", error))?;
         let output = Command::new(&self.path)
@@ -61,7 +58,15 @@ impl Assembler {
             _ if messages.is_empty() => {
                 Err(Error::Unusable(format!("'{}' ended without a result ({})", self.path.display(), output.status)))
             }
-            _ => Err(Error::Refused(messages)),
+            _ => Err(Error::Refused(messages.join("\n"))),
         }
     }
+}
+
+/// Makes a folder under a name that nobody can foresee, which only the user can enter.
+fn private_folder() -> std::io::Result<tempfile::TempDir> {
+    let mut folder = tempfile::Builder::new();
+    #[cfg(unix)]
+    folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    folder.prefix("cuweld-").tempdir()
 }

@@ -2,14 +2,16 @@
 //!
 //! PTX and intermediate code can be turned into machine code only by NVIDIA's own tools. This crate finds them where they are
 //! installed ([`Search`]) and uses what is public of them: the program `ptxas` ([`Assembler`]) and the library `libnvJitLink`
-//! ([`Optimizer`]). Nothing is looked for until it is needed.
+//! ([`Optimizer`]). Nothing is looked for until it is needed. [`ToolkitCompilers`] is what the linker takes.
 
 mod assembler;
+mod compilers;
 mod optimizer;
 mod search;
 
 pub use assembler::{Assembled, Assembler};
-pub use optimizer::{Module, Optimizer};
+pub use compilers::ToolkitCompilers;
+pub use optimizer::{Module, Optimized, Optimizer};
 pub use search::{Place, Search};
 
 /// Why a tool made nothing.
@@ -23,9 +25,9 @@ pub enum Error {
         /// Where it was looked for, and why there.
         places: Vec<Place>,
     },
-    /// It refused its input. What it said, line by line.
+    /// It refused its input. What it said.
     #[error("the input was refused")]
-    Refused(Vec<String>),
+    Refused(String),
     /// It could not be used.
     #[error("{0}")]
     Unusable(String),

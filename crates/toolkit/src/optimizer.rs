@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code, reason = "a C library is called")]
 
-use crate::{Error, lines};
+use crate::Error;
 use libloading::Library;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
@@ -30,6 +30,15 @@ pub struct Module<'data> {
     pub bare: bool,
 }
 
+/// What the optimizer made.
+#[derive(Clone, Debug)]
+pub struct Optimized {
+    /// PTX, without a NUL at its end.
+    pub text: Vec<u8>,
+    /// The intermediate code of all modules in one, if the library gives it.
+    pub linked: Option<Vec<u8>>,
+}
+
 /// What the library knows a session by.
 type Handle = *mut c_void;
 
@@ -50,6 +59,8 @@ struct Functions {
     add_data: unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> Status,
     complete: unsafe extern "C" fn(Handle) -> Status,
     ptx: (GetSize, GetText),
+    /// Not in every version of the library.
+    linked: Option<(GetSize, GetText)>,
     errors: (GetSize, GetText),
 }
 
@@ -59,7 +70,7 @@ impl Optimizer {
         let unusable = |error: libloading::Error| Error::Unusable(format!("'{}' could not be loaded: {error}", path.display()));
         // SAFETY: the file is the CUDA toolkit's library, which the user has installed and trusts as much as its programs. Loading
         // it runs its initializers, as starting a program that is linked with it would.
-        let library = unsafe { Library::new(path) }.map_err(unusable)?;
+        let library = unsafe { open(path) }.map_err(unusable)?;
         // SAFETY: the types are those that the library's public header gives the functions of these names.
         let functions = unsafe {
             Functions {
@@ -71,6 +82,10 @@ impl Optimizer {
                     *library.get(b"nvJitLinkGetLinkedPtxSize\0").map_err(unusable)?,
                     *library.get(b"nvJitLinkGetLinkedPtx\0").map_err(unusable)?,
                 ),
+                linked: match (library.get(b"nvJitLinkGetLinkedLTOIRSize\0"), library.get(b"nvJitLinkGetLinkedLTOIR\0")) {
+                    (Ok(size), Ok(text)) => Some((*size, *text)),
+                    _ => None,
+                },
                 errors: (
                     *library.get(b"nvJitLinkGetErrorLogSize\0").map_err(unusable)?,
                     *library.get(b"nvJitLinkGetErrorLog\0").map_err(unusable)?,
@@ -80,11 +95,16 @@ impl Optimizer {
         Ok(Optimizer { functions, _library: library })
     }
 
-    /// Makes one PTX text, without a NUL at its end, of all modules.
+    /// Where the library's function `nvJitLinkCreate` is, by which it can be told from others of the same name.
+    pub(crate) fn address(&self) -> usize {
+        self.functions.create as usize
+    }
+
+    /// Makes one PTX text of all modules.
     ///
     /// # Errors
     /// When the library refuses the arguments or a module.
-    pub fn optimize(&self, modules: &[Module<'_>], arguments: &[String]) -> Result<Vec<u8>, Error> {
+    pub fn optimize(&self, modules: &[Module<'_>], arguments: &[String]) -> Result<Optimized, Error> {
         let text = |text: &str| CString::new(text).map_err(|_| Error::Unusable(format!("'{text}' contains a NUL")));
         let arguments: Vec<CString> = arguments.iter().map(|argument| text(argument)).collect::<Result<_, _>>()?;
         let session = Session::new(&self.functions, &arguments)?;
@@ -94,6 +114,24 @@ impl Optimizer {
         }
         session.complete()
     }
+}
+
+/// Loads a library so that it uses its own functions, and not those of the same name that the process has already. It is never
+/// unloaded: loading it again for every link would take longer than many links.
+#[cfg(target_os = "linux")]
+unsafe fn open(path: &Path) -> Result<Library, libloading::Error> {
+    use libloading::os::unix::{Library as UnixLibrary, RTLD_LOCAL, RTLD_NOW};
+    const RTLD_DEEPBIND: c_int = 0x8;
+    const RTLD_NODELETE: c_int = 0x1000;
+    // SAFETY: the caller vouches for the file.
+    unsafe { UnixLibrary::open(Some(path), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND | RTLD_NODELETE) }.map(Library::from)
+}
+
+/// Loads a library.
+#[cfg(not(target_os = "linux"))]
+unsafe fn open(path: &Path) -> Result<Library, libloading::Error> {
+    // SAFETY: the caller vouches for the file.
+    unsafe { Library::new(path) }
 }
 
 /// One use of the library.
@@ -119,18 +157,27 @@ impl<'library> Session<'library> {
         self.check(status)
     }
 
-    fn complete(&self) -> Result<Vec<u8>, Error> {
+    fn complete(&self) -> Result<Optimized, Error> {
         // SAFETY: the handle is a session that `create` made.
         let status = unsafe { (self.functions.complete)(self.handle) };
         self.check(status)?;
+        let linked = self.functions.linked.and_then(|functions| self.bytes(functions));
         match self.text(self.functions.ptx) {
-            Some(text) => Ok(text),
+            Some(text) => Ok(Optimized { text, linked }),
             None => Err(Error::Unusable("libnvJitLink gave no PTX".to_owned())),
         }
     }
 
     /// A text that the library has, up to the NUL that ends it.
-    fn text(&self, (get_size, get_text): (GetSize, GetText)) -> Option<Vec<u8>> {
+    fn text(&self, functions: (GetSize, GetText)) -> Option<Vec<u8>> {
+        let mut text = self.bytes(functions)?;
+        let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
+        text.truncate(end);
+        Some(text)
+    }
+
+    /// Something that the library has.
+    fn bytes(&self, (get_size, get_text): (GetSize, GetText)) -> Option<Vec<u8>> {
         let mut size = 0;
         // SAFETY: the handle is a session that `create` made, and the size outlives the call.
         if unsafe { get_size(self.handle, &raw mut size) } != 0 {
@@ -141,8 +188,6 @@ impl<'library> Session<'library> {
         if size > 0 && unsafe { get_text(self.handle, text.as_mut_ptr().cast()) } != 0 {
             return None;
         }
-        let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
-        text.truncate(end);
         Some(text)
     }
 
@@ -155,7 +200,7 @@ impl<'library> Session<'library> {
             false => self.text(self.functions.errors),
         };
         match log.filter(|log| !log.is_empty()) {
-            Some(log) => Err(Error::Refused(lines(&log))),
+            Some(log) => Err(Error::Refused(String::from_utf8_lossy(&log).into_owned())),
             None => Err(Error::Unusable(format!("libnvJitLink failed with status {status}"))),
         }
     }

@@ -15,6 +15,8 @@ pub struct Search {
     pub folder: Option<PathBuf>,
     /// The toolkit's folder of the NVVM library, which compilers name.
     pub nvvm_folder: Option<PathBuf>,
+    /// The address of `nvJitLinkCreate` in a library that is not to be used: the one that is asking, where it has that name itself.
+    pub not_this: Option<usize>,
 }
 
 /// A place that was tried.
@@ -33,7 +35,7 @@ impl fmt::Display for Place {
 }
 
 /// Environment variables that name a toolkit.
-const VARIABLES: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
+const VARIABLES: [&str; 3] = ["CUWELD_TOOLKIT", "CUDA_HOME", "CUDA_PATH"];
 
 /// Programs that stand in the folder `bin` of a toolkit.
 const PROGRAMS: [&str; 2] = ["nvcc", "ptxas"];
@@ -70,10 +72,13 @@ impl Search {
         let places = self.places();
         let folders = places.iter().flat_map(|place| LIBRARY_FOLDERS.map(|folder| place.folder.join(folder)));
         let paths = folders.flat_map(|folder| OPTIMIZER_NAMES.map(|name| folder.join(name)));
-        match paths.into_iter().find(|path| path.is_file()) {
-            Some(path) => Optimizer::load(&path),
-            None => Err(Error::Missing { what: "the CUDA toolkit's library for link-time optimization, libnvJitLink,", places }),
+        for path in paths.filter(|path| path.is_file()) {
+            let optimizer = Optimizer::load(&path)?;
+            if Some(optimizer.address()) != self.not_this {
+                return Ok(optimizer);
+            }
         }
+        Err(Error::Missing { what: "the CUDA toolkit's library for link-time optimization, libnvJitLink,", places })
     }
 
     /// Where a toolkit may be, in the order in which it is looked for.
@@ -105,6 +110,11 @@ impl Search {
         for variable in PYTHON_VARIABLES {
             if let Some(folder) = env::var_os(variable).filter(|folder| !folder.is_empty()) {
                 places.add_packages(Path::new(&folder), variable);
+            }
+        }
+        for packages in loaded_packages() {
+            for package in PYTHON_PACKAGES {
+                places.add(packages.join(package), "beside Python packages that are loaded");
             }
         }
         places.add(PathBuf::from("/usr/local/cuda"), "the usual place");
@@ -139,11 +149,30 @@ impl Places {
     }
 }
 
-/// The program of this name that a shell would run.
+/// The folders of Python packages that this process has libraries from, where the system says it: a library in a Python program has
+/// no other way to know.
+fn loaded_packages() -> Vec<PathBuf> {
+    const FOLDER: &str = "/site-packages/";
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mut found = Vec::new();
+    // Only what is code: a file that was mapped to be read may be anybody's.
+    let is_code = |line: &&str| line.split(' ').nth(1).is_some_and(|permissions| permissions.contains('x'));
+    for line in maps.lines().filter(is_code) {
+        let Some(path) = line.find('/').and_then(|start| line.get(start..)) else { continue };
+        let Some(packages) = path.find(FOLDER).and_then(|end| path.get(..end + FOLDER.len() - 1)) else { continue };
+        let packages = PathBuf::from(packages);
+        if !found.contains(&packages) {
+            found.push(packages);
+        }
+    }
+    found
+}
+
+/// The program of this name that a shell would run, but never one that stands in the folder that happens to be the current one.
 fn on_path(program: &str) -> Option<PathBuf> {
     let name = format!("{program}{}", env::consts::EXE_SUFFIX);
     let path = env::var_os("PATH")?;
-    env::split_paths(&path).map(|folder| folder.join(&name)).find(|path| path.is_file())
+    env::split_paths(&path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(&name)).find(|path| path.is_file())
 }
 
 #[cfg(test)]
@@ -152,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_named_folder_is_the_only_place() {
-        let search = Search { folder: Some("/nowhere".into()), nvvm_folder: Some("/elsewhere/nvvm".into()) };
+        let search = Search { folder: Some("/nowhere".into()), nvvm_folder: Some("/elsewhere/nvvm".into()), not_this: None };
         assert_eq!(search.places(), [Place { folder: "/nowhere".into(), why: "--toolkit" }]);
         let error = search.assembler().expect_err("nothing is there");
         assert!(matches!(error, Error::Missing { places, .. } if places.len() == 1));
@@ -160,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_folder_beside_the_nvvm_library_comes_first() {
-        let search = Search { folder: None, nvvm_folder: Some("/elsewhere/nvvm".into()) };
+        let search = Search { folder: None, nvvm_folder: Some("/elsewhere/nvvm".into()), not_this: None };
         assert_eq!(search.places()[0].folder, Path::new("/elsewhere"));
     }
 }

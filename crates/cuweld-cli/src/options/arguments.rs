@@ -6,7 +6,7 @@
 use super::architecture::Architecture;
 use super::problem::UsageProblem;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What the program is asked to do.
 ///
@@ -53,6 +53,8 @@ pub struct LinkArguments {
     pub inputs: Vec<InputItem>,
     /// Where libraries are looked for (`-L`).
     pub library_paths: Vec<PathBuf>,
+    /// The host's processor, as `-cpu-arch` names it.
+    pub cpu: Option<String>,
     /// What kind of link it is.
     pub link: LinkMode,
     /// What is kept.
@@ -69,6 +71,8 @@ pub struct LinkArguments {
     pub execution: Execution,
     /// What there is to say about the command line, in order. None is fatal.
     pub warnings: Vec<UsageProblem>,
+    /// The options once more, for a command line that does the same elsewhere.
+    pub repeated: Vec<Repeated>,
 }
 
 impl LinkArguments {
@@ -76,6 +80,12 @@ impl LinkArguments {
     pub fn inputs_in_link_order(&self) -> impl Iterator<Item = &InputItem> {
         let is_file = |item: &&InputItem| matches!(item.source, InputSource::File(_));
         self.inputs.iter().filter(is_file).chain(self.inputs.iter().filter(move |item| !is_file(item)))
+    }
+
+    /// Every file that the link writes.
+    pub fn outputs(&self) -> impl Iterator<Item = &Path> {
+        let SideFiles { register_link_binaries, dot, map, time_trace, .. } = &self.files;
+        [&self.output, register_link_binaries, dot, map, time_trace].into_iter().flatten().map(PathBuf::as_path)
     }
 }
 
@@ -125,6 +135,8 @@ pub struct LinkMode {
     pub allow_undefined_globals: bool,
     /// Leave the system's part out of the sizes of shared memory (`-disable-smem-reservation`).
     pub disable_smem_reservation: bool,
+    /// Let kernels have all shared memory for static variables (`-enable-extended-smem`).
+    pub enable_extended_smem: bool,
     /// Write explicit addends only (`-force-rela`).
     pub force_rela: bool,
     /// Place no shared variable at address zero (`-reserve-null-pointer`).
@@ -317,6 +329,8 @@ pub struct NoteText {
     pub note_as: Option<String>,
     /// Leave the options out (`--no-command-line-note`).
     pub omit_options: bool,
+    /// Write these options instead (`--note-options`).
+    pub other_options: Option<String>,
 }
 
 /// How a link is carried out.
@@ -326,6 +340,27 @@ pub struct Execution {
     pub threads: Option<u32>,
     /// The most that a compressed input may unpack to (`--max-unpacked`).
     pub max_unpacked: Option<u64>,
+}
+
+/// An option for a command line that does the same elsewhere. Inputs and libraries are not among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// A word that can stay as it is.
+    Word(OsString),
+    /// An option that names a file which the link reads.
+    Reads {
+        /// The option with its dashes.
+        option: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// An option that names a file which the link writes.
+    Writes {
+        /// The option with its dashes.
+        option: String,
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 /// The arguments of `-ghls`.

@@ -5,6 +5,7 @@ use super::arguments::*;
 use super::check;
 use super::note;
 use super::problem::UsageProblem;
+use super::repeat;
 use super::table::Id;
 use super::text::{bytes, from_bytes, shown};
 use super::typed::{Item, Typed, Value};
@@ -19,6 +20,7 @@ pub(super) fn link(typed: &Typed, arch: &str, architecture: Architecture, warnin
         output: path(typed, Id::OutputFile),
         inputs: inputs(typed),
         library_paths: typed.list(Id::LibraryPath).into_iter().map(PathBuf::from).collect(),
+        cpu: text(typed, Id::CpuArch),
         link: link_mode(typed),
         roots: roots(typed),
         compile: compile(typed),
@@ -29,9 +31,11 @@ pub(super) fn link(typed: &Typed, arch: &str, architecture: Architecture, warnin
             options: note::note_options(typed),
             note_as: text(typed, Id::NoteAs),
             omit_options: typed.has(Id::NoCommandLineNote),
+            other_options: text(typed, Id::NoteOptions),
         },
         execution: Execution { threads: unsigned(typed, Id::Threads), max_unpacked: typed.size(Id::MaxUnpacked) },
         warnings,
+        repeated: repeat::repeated(typed),
     }
 }
 
@@ -110,6 +114,7 @@ fn link_mode(typed: &Typed) -> LinkMode {
         preserve_relocs: typed.has(Id::PreserveRelocs),
         allow_undefined_globals: typed.has(Id::AllowUndefinedGlobals),
         disable_smem_reservation: typed.truth(Id::DisableSmemReservation).unwrap_or(false),
+        enable_extended_smem: typed.truth(Id::EnableExtendedSmem).unwrap_or(false),
         force_rela: typed.has(Id::ForceRela),
         reserve_null_pointer: typed.has(Id::ReserveNullPointer),
         api_version: check::api_version(typed).unwrap_or_default(),

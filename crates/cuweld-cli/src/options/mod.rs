@@ -19,6 +19,7 @@ mod meaning;
 mod note;
 mod number;
 mod problem;
+mod repeat;
 mod scan;
 pub mod table;
 #[cfg(test)]

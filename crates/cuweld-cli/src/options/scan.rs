@@ -204,7 +204,7 @@ fn read_value(row: &Row, value: Option<&[u8]>) -> Result<Value, Problem> {
             let items = words::list(text).map_err(stray)?;
             Ok(Value::List(items.iter().map(|item| from_bytes(item)).collect()))
         }
-        Takes::Each(_) => Ok(Value::List(vec![from_bytes(text)])),
+        Takes::Each(_) | Takes::EachIfAny(_) => Ok(Value::List(value.map(from_bytes).into_iter().collect())),
     }
 }
 

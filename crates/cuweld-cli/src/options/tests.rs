@@ -61,6 +61,15 @@ fn archives_and_groups_are_states_of_inputs() -> Result<(), String> {
     Ok(())
 }
 
+/// As clang's wrapper of nvlink writes them.
+#[test]
+fn options_of_other_linkers_may_lack_their_values() -> Result<(), String> {
+    let link = link(&["-u", "-z", "-L", "folder", "a.o", "-z", "now", "-u", "f", "-z"])?;
+    assert_eq!((link.library_paths, link.roots.undefined), (vec![PathBuf::from("folder")], vec!["f".to_owned()]));
+    assert_eq!(link.inputs.len(), 1);
+    Ok(())
+}
+
 #[test]
 fn groups_must_be_closed_and_not_nested() {
     for (arguments, expected) in [

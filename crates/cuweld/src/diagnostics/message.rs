@@ -93,6 +93,11 @@ messages! {
         "The host's linker `ld` gave no script of its own, or does not accept the script that was made.";
     2009 Fatal CannotRun { file: String, cause: String } "Could not run '{file}'"
         "The program that the link was to be handed over to could not be started. The cause is the operating system's.";
+    2010 Fatal InputChanged { file: String } "Input file '{file}' was changed while it was linked"
+        "Somebody wrote to the file, or shortened it, before the link was done. What was linked is neither the old file nor the new one, \
+         so nothing was written. Link again once the file is complete: in a build, the link does not wait for what makes the file.";
+    2011 Fatal OutputIsInput { file: String, input: String } "Output file '{file}' is the input file '{input}'"
+        "The result would replace one of the files that it is made of: both names lead to the same file. Give another name for the output.";
     3001 Fatal BadObject { file: String, problem: String } "Input file '{file}' is damaged: {problem}"
         "The file claims to be a device object, but its contents contradict each other: a size that reaches past the \
          end, an index that names nothing. It was cut short or overwritten; build it again.";
@@ -123,7 +128,7 @@ messages! {
         "The object has neither code nor PTX that the target can use, and adds nothing to the link. The hint says what it has. Compile it \
          for the target (-arch, -gencode).";
     3013 Fatal NothingToLink {} "elfLink internal error"
-        "An object has no code for the target, and warnings are errors.";
+        "An object has no code for the target, or a library none for the host, and warnings are errors.";
     3014 Fatal CompilerFailed {} "elfLink fatbinary error"
         "PTX could not be compiled for the target. The assembler's own messages stand above.";
     3015 Fatal OptimizerFailed {} "elfLink JIT compile failed"
@@ -151,27 +156,40 @@ messages! {
         "The object is for another GPU of the same family, and uses instructions that have to be generated anew for the target. \
          This linker generates no code. Compile the object for the target, or give the toolkit's linker as --finalizer: the link \
          is then handed to it.";
-    3027 Fatal NotAUnifiedIndex {} "Internal error: not uidx input"
+    3027 Warning IncompatibleLibrary { file: String, library: String } "Skipping incompatible '{file}' when searching for -l{library}"
+        "A file with the library's name was found, but it is no archive, or one of objects for another kind of host. The search went on \
+         in the folders behind it.";
+    3040 Fatal TooLarge { size: u64, limit: u64 } "The result would have {size} bytes, more than the {limit} that are allowed"
+        "The inputs ask for far more room in the file than they have bytes themselves, which damaged files do. If it is meant, \
+         --max-unpacked allows it.";
+    3041 Fatal NoMachineCode { file: String, target: String } "Input file '{file}' holds no machine code for '{target}', only Mercury code"
+        "Objects for sm_100 and later hold the program twice, as machine code and as Mercury code, from which the driver can make machine \
+         code for other GPUs. This one lacks the machine code, and this linker generates none. Compile the object again, or give the \
+         toolkit's linker as --finalizer: the link is then handed to it.";
+    3042 Fatal NoMercuryCode { file: String, target: String } "Input file '{file}' holds machine code for '{target}' alone, no Mercury code"
+        "Objects for sm_100 and later hold the program twice, as machine code and as Mercury code, from which the driver can make machine \
+         code for other GPUs, and so do linked files. This one lacks the Mercury code. Compile the object again.";
+    3051 Fatal NotAUnifiedIndex {} "Internal error: not uidx input"
         "The file that '-uidx' names does not start like an index of unified functions and variables.";
-    3028 Fatal MalformedUnifiedIndex {} "Internal error: malformed uidx input"
+    3052 Fatal MalformedUnifiedIndex {} "Internal error: malformed uidx input"
         "The index of unified functions and variables has another size than the numbers at its start say. It was cut short, or is of \
          another version.";
-    3029 Fatal UnifiedWindow { table: &'static str } "Internal error: size of uidx window != {table}"
+    3053 Fatal UnifiedWindow { table: &'static str } "Internal error: size of uidx window != {table}"
         "The index says how large the table of unified functions, or of unified variables, is, and those of the program take another \
          room. The index was made for other objects, or several objects have copies of one function.";
-    3030 Fatal UnifiedNameMissing { what: &'static str } "Internal error: {what} not found"
+    3054 Fatal UnifiedNameMissing { what: &'static str } "Internal error: {what} not found"
         "The index lists a unified function or variable that no object has.";
-    3031 Fatal UnifiedNameTwice {} "Internal error: entry was already found?"
+    3055 Fatal UnifiedNameTwice {} "Internal error: entry was already found?"
         "The index lists a unified function or variable twice.";
-    3032 Fatal StubWithoutEntry {} "Internal error: UFT stub match not found"
+    3056 Fatal StubWithoutEntry {} "Internal error: UFT stub match not found"
         "A function is unified in one object, but not in the one that defines it first.";
-    3033 Fatal NotInUnifiedIndex { name: String } "'{name}' is unified, but the index does not list it"
+    3057 Fatal NotInUnifiedIndex { name: String } "'{name}' is unified, but the index does not list it"
         "Every unified function and variable has a place, which the index gives. The reference linker leaves the place's contents undefined.";
-    3034 Fatal UnifiedOverlap { name: String, other: String } "'{name}' and '{other}' have the same place in a unified table"
+    3058 Fatal UnifiedOverlap { name: String, other: String } "'{name}' and '{other}' have the same place in a unified table"
         "The index gives two functions or variables places that overlap, or two objects have copies of one function.";
-    3035 Fatal UnifiedInPart { name: String } "'{name}' is unified in one object, but not in the one whose definition counts"
+    3059 Fatal UnifiedInPart { name: String } "'{name}' is unified in one object, but not in the one whose definition counts"
         "A variable has a place in the unified table only if the object says so whose definition is taken.";
-    3036 Fatal UnifiedFunctionRemoved {} "Internal error: reference to deleted symbol"
+    3060 Fatal UnifiedFunctionRemoved {} "Internal error: reference to deleted symbol"
         "Only where the reference linker is imitated: it removes unified functions whose address is nowhere taken if there is but one kernel.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
@@ -194,6 +212,9 @@ messages! {
         "A name is a variable in one object and a function in another.";
     3110 Error ParameterSizeMismatch { name: String } "Duplicate weak parameter bank for '{name}' is not the same size"
         "Two objects have a copy of the same kernel template or inline kernel, with parameters of different sizes.";
+    3111 Error ReservedSharedUsed { name: String } "Function '{name}' uses reserved shared memory when not allowed."
+        "The function, or one that it calls, uses the part of shared memory that is the system's, but '-disable-smem-reservation' leaves none. \
+         Link without that option.";
     3201 Error RegisterLimit { kernel: String, limit: u32, function: String, registers: u32 } "entry function '{kernel}' with max regcount of {limit} calls function '{function}' with regcount of {registers}"
         "A kernel was compiled under a register limit (launch bounds, maxnreg, -maxrregcount) that a function it calls exceeds. \
          Compile that function with -maxrregcount, or relax the kernel's limit.";
@@ -215,8 +236,6 @@ messages! {
         "A kernel can use tensor memory for single blocks or for pairs of them, not both.";
     3300 Warning LimitedByInput { file: String, number: u32 } "Output is limited to run on SM Arch '{number}' only due to limitations in input file {file}"
         "The object holds machine code alone, without the form from which code for other GPUs of the family is made.";
-    3301 Warning PreserveRelocationsIncomplete { target: String } "Option '--preserve-relocs' is not fully implemented for gpu archtecture '{target}' and may not work as expected"
-        "The reference linker prints this for sm_90 and later.";
     3401 Info ModuleResources { text: String } "{text}"
         "What the module as a whole uses.";
     3402 Info KernelHeading { kernel: String } "Function properties for '{kernel}':"

@@ -89,18 +89,20 @@ pub enum Entry {
 /// What warnings are worth.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct WarningPolicy {
-    /// Do not print warnings.
+    /// Do not print warnings, whether or not they are errors.
     pub silent: bool,
     /// Warnings are errors.
     pub as_errors: bool,
 }
 
 /// Why a link ended without an image.
-#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+#[derive(Copy, Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Failure {
     /// Something that makes going on pointless: unreadable input, clashing definitions.
+    #[error("the link can not be made")]
     Fatal,
     /// The program is wrong: undefined references, limits exceeded.
+    #[error("the program is wrong")]
     Errors,
 }
 
@@ -114,6 +116,15 @@ impl Failure {
     }
 }
 
+/// What is known about a program once all of it was seen, even if it can not be linked.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Outline {
+    /// Which inputs were only there in case they are needed, and were not; in ascending order.
+    pub left_out: Vec<usize>,
+    /// Who calls whom in Graphviz's language, if it was asked for.
+    pub graphviz: Option<String>,
+}
+
 /// The log of a link. The one thing that every phase may add to, because it never reads it.
 #[derive(Debug, Default)]
 pub struct Report {
@@ -122,6 +133,7 @@ pub struct Report {
     errors: usize,
     /// How many errors are shown.
     most_errors: Option<usize>,
+    outline: Option<Outline>,
 }
 
 impl Report {
@@ -150,10 +162,11 @@ impl Report {
     /// Records a diagnostic, and applies the policy on warnings.
     pub fn add(&mut self, mut diagnostic: Diagnostic) {
         if diagnostic.severity == Severity::Warning {
+            if self.policy.silent {
+                return;
+            }
             if self.policy.as_errors {
                 diagnostic.severity = Severity::Error;
-            } else if self.policy.silent {
-                return;
             }
         }
         if diagnostic.severity >= Severity::Error {
@@ -182,9 +195,28 @@ impl Report {
         if self.errors > 0 { Err(Failure::Errors) } else { Ok(()) }
     }
 
+    /// Records what is known about the program.
+    pub fn keep(&mut self, outline: Outline) {
+        self.outline = Some(outline);
+    }
+
+    /// What is known about the program, if the link got as far as to see all of it.
+    pub fn outline(&self) -> Option<&Outline> {
+        self.outline.as_ref()
+    }
+
     /// Whether any error was recorded.
     pub fn has_errors(&self) -> bool {
         self.errors > 0
+    }
+
+    /// Gives diagnostics that were recorded to someone who knows more about them.
+    pub fn revise(&mut self, mut change: impl FnMut(&mut Diagnostic)) {
+        for entry in &mut self.entries {
+            if let Entry::Diagnostic(diagnostic) = entry {
+                change(diagnostic);
+            }
+        }
     }
 
     /// What was recorded, in order.

@@ -114,20 +114,20 @@ mod tests {
             .also("referenced by kernel k in a.cubin")
             .also("its symbol is _Z1gi")
             .hint("say \"g\"");
-        let bare = Diagnostic::new(Message::PreserveRelocationsIncomplete { target: "sm_90".into() });
-        let incomplete = bare.message.to_string();
+        let bare = Diagnostic::new(Message::UnknownStackSize { kernel: "k".into() });
+        let unknown = bare.message.to_string();
         for (style, expected_full, expected_bare) in [
             (
                 Style::Rich,
                 "cuweld: error[CW3108]: undefined reference to 'g(int)' (target: sm_90)\n  >>> referenced by kernel k in a.cubin\n  \
                  >>> its symbol is _Z1gi\n  hint: say \"g\"\n"
                     .to_owned(),
-                format!("cuweld: warning[CW3301]: {incomplete} (target: sm_90)\n"),
+                format!("cuweld: warning[CW3204]: {unknown} (target: sm_90)\n"),
             ),
             (
                 Style::Nvlink,
                 "tool error   : Undefined reference to '_Z1gi' in 'a.cubin' (target: sm_90)\n".to_owned(),
-                format!("tool warning : {incomplete} (target: sm_90)\n"),
+                format!("tool warning : {unknown} (target: sm_90)\n"),
             ),
             (
                 Style::Json,
@@ -135,8 +135,8 @@ mod tests {
                  [\"referenced by kernel k in a.cubin\",\"its symbol is _Z1gi\"],\"hint\":\"say \\\"g\\\"\",\"target\":\"sm_90\"}\n"
                     .to_owned(),
                 format!(
-                    "{{\"severity\":\"warning\",\"code\":\"CW3301\",\"message\":{},\"also\":[],\"hint\":null,\"target\":\"sm_90\"}}\n",
-                    quoted(&incomplete)
+                    "{{\"severity\":\"warning\",\"code\":\"CW3204\",\"message\":{},\"also\":[],\"hint\":null,\"target\":\"sm_90\"}}\n",
+                    quoted(&unknown)
                 ),
             ),
         ] {

@@ -49,6 +49,14 @@ impl HostReferences {
         self.runtime_kernels.extend(kernels.flat_map(|references| &references.names).map(|&name| name.to_owned()));
     }
 
+    /// What inputs refer to that were opened apart from these.
+    pub(crate) fn merge(&mut self, others: HostReferences) {
+        self.complete &= others.complete;
+        self.kernels.extend(others.kernels);
+        self.variables.extend(others.variables);
+        self.runtime_kernels.extend(others.runtime_kernels);
+    }
+
     /// Whether it is known what host code refers to.
     pub fn are_known(&self) -> bool {
         self.complete && !self.kernels.is_empty()

@@ -11,10 +11,9 @@ mod optimize;
 
 pub use arguments::{CompileOptions, LinkTimeOptimization, Scope};
 
-use super::{Code, Unpacked};
+use super::{Code, Unit, Unpacked, in_parallel};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::phases::load::{Demand, Input};
-use rayon::prelude::*;
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -24,7 +23,20 @@ pub struct Compilers<'caller> {
     /// Assembles PTX.
     pub assemble: &'caller (dyn Fn(&Assembly<'_>) -> Result<Assembled, CompilerError> + Sync),
     /// Makes one PTX text of intermediate code.
-    pub optimize: &'caller (dyn Fn(&Optimization<'_>) -> Result<Vec<u8>, CompilerError> + Sync),
+    pub optimize: &'caller (dyn Fn(&Optimization<'_>) -> Result<Optimized, CompilerError> + Sync),
+}
+
+impl Compilers<'_> {
+    /// No compilers at all, for links of machine code.
+    pub const NONE: Compilers<'static> = Compilers {
+        assemble: &|_| Err(none("an assembler for PTX")),
+        optimize: &|_| Err(none("a compiler for link-time optimization")),
+    };
+}
+
+/// There is no compiler of a kind, and nobody looked for one.
+fn none(what: &str) -> CompilerError {
+    CompilerError::Missing { what: what.to_owned(), places: Vec::new() }
 }
 
 /// The name that the file with the PTX has to have when it is assembled: messages and notes contain it.
@@ -73,6 +85,15 @@ pub struct IntermediateModule<'data> {
     pub bare: bool,
 }
 
+/// What an optimizer made.
+#[derive(Clone, Debug)]
+pub struct Optimized {
+    /// PTX.
+    pub text: Vec<u8>,
+    /// The intermediate code of all modules in one, if the optimizer gives it.
+    pub linked: Option<Vec<u8>>,
+}
+
 /// Why a compiler made nothing.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum CompilerError {
@@ -83,8 +104,8 @@ pub enum CompilerError {
         /// Where it was looked for.
         places: Vec<String>,
     },
-    /// It refused its input. What it said, line by line.
-    Refused(Vec<String>),
+    /// It refused its input. What it said.
+    Refused(String),
     /// It could not be used.
     Unusable(String),
 }
@@ -146,7 +167,8 @@ pub fn lower<'data>(
         match optimize::optimize(unpacked, is_partial, options, compilers, report)? {
             optimize::Outcome::Finished(image) => return Ok(Lowered::Finished(image)),
             optimize::Outcome::Object(bytes) => {
-                let object = Object { name: "lto.cubin".into(), bytes: bytes.into(), demand: Demand::Always, unit: None };
+                let object =
+                    Object { name: options.optimized_name.into(), bytes: bytes.into(), demand: Demand::Always, unit: None };
                 // In the place of the last unit that it was made of.
                 let place = objects.iter().position(|other| other.unit > Some(last)).unwrap_or(objects.len());
                 objects.insert(place, object);
@@ -156,6 +178,52 @@ pub fn lower<'data>(
     Ok(Lowered::Objects(objects))
 }
 
+/// Turns PTX into objects, one unit after another; units that are refused are removed.
+pub(crate) fn assemble(
+    units: &mut Vec<Unit<'_>>,
+    options: &CompileOptions,
+    compilers: &Compilers<'_>,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let is_ptx = |unit: &Unit<'_>| matches!(unit.code, Code::Ptx { .. });
+    let texts: Vec<&Unit<'_>> = units.iter().filter(|unit| is_ptx(unit)).collect();
+    let mut results = in_parallel::map(texts, |unit| assemble_unit(unit, options, compilers)).into_iter().flatten();
+    let mut outcome = Ok(());
+    units.retain_mut(|unit| {
+        let Some(result) = is_ptx(unit).then(|| results.next()).flatten() else { return true };
+        match said(&unit.name, result, options, report) {
+            Ok(object) => {
+                unit.code = Code::Cubin(object.into());
+                true
+            }
+            Err(failure) => {
+                outcome = Err(failure);
+                false
+            }
+        }
+    });
+    outcome
+}
+
+/// Assembles a unit of PTX.
+fn assemble_unit(
+    unit: &Unit<'_>,
+    options: &CompileOptions,
+    compilers: &Compilers<'_>,
+) -> Option<Result<Assembled, CompilerError>> {
+    match &unit.code {
+        Code::Ptx { text, options: recorded } => {
+            if let Some(word) = arguments::word_that_names_a_file(recorded) {
+                let problem = format!("'{}' asks for the option '{word}', which is not an input's to give", unit.name);
+                return Some(Err(CompilerError::Unusable(problem)));
+            }
+            let arguments = options.assembler_arguments(recorded, true);
+            Some((compilers.assemble)(&Assembly { text, arguments }))
+        }
+        Code::Cubin(_) | Code::LtoIr { .. } => None,
+    }
+}
+
 /// The units that are objects or become one by themselves.
 fn assemble_units<'data>(
     unpacked: &'data Unpacked<'_>,
@@ -163,15 +231,7 @@ fn assemble_units<'data>(
     compilers: &Compilers<'_>,
     report: &mut Report,
 ) -> Result<Vec<Object<'data>>, Failure> {
-    let assembled: Vec<_> = (unpacked.units.par_iter())
-        .map(|unit| match &unit.code {
-            Code::Ptx { text, options: recorded } => {
-                let arguments = options.assembler_arguments(recorded, true);
-                Some((compilers.assemble)(&Assembly { text, arguments }))
-            }
-            Code::Cubin(_) | Code::LtoIr { .. } => None,
-        })
-        .collect();
+    let assembled = in_parallel::map(unpacked.units.iter().collect(), |unit| assemble_unit(unit, options, compilers));
     let mut objects = Vec::with_capacity(unpacked.units.len());
     for (index, (unit, assembled)) in unpacked.units.iter().zip(assembled).enumerate() {
         let bytes: Cow<'data, [u8]> = match (&unit.code, assembled) {
@@ -199,9 +259,10 @@ fn said(
             }
             Ok(note::without_file_names(image))
         }
-        Err(CompilerError::Refused(lines)) => {
-            lines.into_iter().for_each(|line| report.list(line));
-            report.fatal(Message::CompilerFailed {})
+        Err(CompilerError::Refused(text)) => {
+            text.lines().for_each(|line| report.list(line));
+            report
+                .fatal(Diagnostic::new(Message::CompilerFailed {}).headline(format!("the PTX of '{name}' could not be compiled")))
         }
         Err(error) => unavailable(error, report),
     }
@@ -210,15 +271,14 @@ fn said(
 /// Ends the link because a compiler could not be used.
 fn unavailable<T>(error: CompilerError, report: &mut Report) -> Result<T, Failure> {
     match error {
-        CompilerError::Refused(lines) => report.fatal(Message::CompilerUnusable { problem: lines.join("\n") }),
-        CompilerError::Unusable(problem) => report.fatal(Message::CompilerUnusable { problem }),
+        CompilerError::Refused(problem) | CompilerError::Unusable(problem) => report.fatal(Message::CompilerUnusable { problem }),
         CompilerError::Missing { what, places } => {
             let mut diagnostic = Diagnostic::new(Message::CompilerMissing { what });
             for place in places {
                 diagnostic = diagnostic.also(format!("looked in {place}"));
             }
             report.add(diagnostic.hint(
-                "install the CUDA toolkit, or `pip install nvidia-cuda-nvcc nvidia-nvjitlink`; --toolkit names its folder",
+                "install the CUDA toolkit, or `pip install nvidia-cuda-nvcc nvidia-nvjitlink`; CUWELD_TOOLKIT names its folder",
             ));
             Err(Failure::Fatal)
         }

@@ -8,13 +8,16 @@
 //!
 //! Inputs are told by their contents, never by their names: names lie.
 
+mod elsewhere;
 mod host_info;
+mod in_parallel;
 pub mod lower;
 mod open;
 mod unpack;
 
+pub use elsewhere::explain_missing_names;
 pub use host_info::HostReferences;
-pub use unpack::unpack;
+pub use unpack::{nothing_to_link, unpack};
 
 use crate::phases::load::Demand;
 use cubin::target::Target;
@@ -44,8 +47,8 @@ pub struct UnpackOptions {
     pub target: &'static Target,
     /// Whether link-time optimization was asked for.
     pub link_time_optimization: bool,
-    /// The most that all inputs together may unpack to, in bytes.
-    pub limit: u64,
+    /// The most that all inputs together may unpack to, in bytes; if nothing is said, some times their own size.
+    pub limit: Option<u64>,
     /// What to do with files that are nothing known.
     pub unknown: Unknown,
     /// Warn about objects that have no code for the target.
@@ -83,6 +86,19 @@ pub struct Unit<'data> {
     pub code: Code<'data>,
     /// Whether it takes part in any case.
     pub demand: Demand,
+}
+
+impl Unit<'_> {
+    /// The same with contents of its own.
+    pub fn into_owned(self) -> Unit<'static> {
+        let owned = |bytes: Cow<'_, [u8]>| Cow::Owned(bytes.into_owned());
+        let code = match self.code {
+            Code::Cubin(bytes) => Code::Cubin(owned(bytes)),
+            Code::Ptx { text, options } => Code::Ptx { text: owned(text), options },
+            Code::LtoIr { data, bare, options } => Code::LtoIr { data: owned(data), bare, options },
+        };
+        Unit { name: self.name, code, demand: self.demand }
+    }
 }
 
 /// Code for the target.

@@ -1,12 +1,11 @@
 //! Opening: archives become lists of members, and everything is told by its contents.
 
-use super::{RawInput, Unknown, Why};
+use super::{RawInput, Unknown, Why, in_parallel};
 use crate::diagnostics::Message;
 use crate::phases::load::Demand;
 use fatbin::archive::{Contents, Member};
 use fatbin::identify::{ByteOrder, Class, Form, HostElf};
 use fatbin::{Archive, HostObject, Kind, identify};
-use rayon::prelude::*;
 
 /// One file or member, told by its contents.
 #[derive(Debug)]
@@ -41,7 +40,8 @@ pub(super) fn open<'data>(inputs: &[RawInput<'data>], unknown: Unknown) -> Resul
             _ => found.push(input.clone()),
         }
     }
-    found.into_par_iter().map(|input| tell(input, unknown)).collect()
+    // Of several errors the first one is told, and not the one that was found first.
+    in_parallel::map(found, |input| tell(input, unknown)).into_iter().collect()
 }
 
 /// A container that can not be opened.
@@ -85,7 +85,9 @@ fn tell(input: RawInput<'_>, unknown: Unknown) -> Result<Opened<'_>, Box<Message
             Content::Host(Box::new(object))
         }
         // Programs and shared libraries hold only code that is linked already.
-        kind @ (Kind::HostElf(_) | Kind::Empty | Kind::Archive | Kind::ThinArchive) => Content::Nothing(Why::Kind(kind)),
+        // An empty file is what a compiler that failed leaves behind; the reference linker passes over it.
+        kind @ Kind::Empty if input.member || unknown == Unknown::ByName => Content::Nothing(Why::Kind(kind)),
+        kind @ (Kind::HostElf(_) | Kind::Archive | Kind::ThinArchive) => Content::Nothing(Why::Kind(kind)),
         kind if input.member => Content::Nothing(Why::Kind(kind)),
         kind => {
             let message = match unknown {

@@ -1,5 +1,7 @@
 //! Unpacking: the code for the target, out of every container.
 
+use super::elsewhere::compile_for;
+use super::in_parallel;
 use super::open::{Content, Opened, damaged, open};
 use super::{Code, Module, RawInput, Skipped, Unit, UnpackOptions, Unpacked, Why};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
@@ -9,7 +11,6 @@ use fatbin::entry::{EntryKind, Packing};
 use fatbin::host::FatbinSection;
 use fatbin::{Entry, Fatbin, HostObject, fatbins};
 use hashbrown::HashMap;
-use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// Opens the inputs and takes what is for the target.
@@ -23,21 +24,36 @@ pub fn unpack<'data>(
         Err(message) => return report.fatal(*message),
     };
     let linked = linked_modules(&opened);
-    let mut search = Search { options, report, linked, picks: Vec::new(), found: Unpacked::default() };
+    let mut search = Search { options, report, linked, picks: Vec::new(), found: Unpacked::default(), has_missed: false };
     for input in opened {
         search.add(input)?;
     }
-    let Search { picks, mut found, .. } = search;
-    if let Some(message) = over_limit(&picks, options.limit) {
+    let Search { picks, mut found, has_missed, .. } = search;
+    if has_missed {
+        report.checkpoint()?;
+    }
+    let limit = options.limit.unwrap_or_else(|| default_limit(inputs));
+    if let Some(message) = over_limit(&picks, limit) {
         return report.fatal(message);
     }
-    let limit = usize::try_from(options.limit).unwrap_or(usize::MAX);
-    let units: Result<Vec<Unit<'data>>, _> = picks.into_par_iter().map(|pick| pick.unpack(limit)).collect();
-    match units {
+    // Of several errors the first one is told, and not the one that was found first.
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let units = in_parallel::map(picks, |pick| pick.unpack(limit));
+    match units.into_iter().collect() {
         Ok(units) => found.units = units,
         Err(message) => return report.fatal(*message),
     }
     Ok(found)
+}
+
+/// How many times their own size inputs unpack to at most, unless more is allowed. Code shrinks to a third or a tenth.
+const EXPANSION: u64 = 64;
+/// What they may unpack to beyond that: tables of zeros shrink to nothing.
+const ROOM: u64 = 64 << 20;
+
+fn default_limit(inputs: &[RawInput<'_>]) -> u64 {
+    let size: u64 = inputs.iter().map(|input| input.bytes.len() as u64).sum();
+    size.saturating_mul(EXPANSION).saturating_add(ROOM)
 }
 
 /// Modules that are linked already, and the output of a device link that contains them.
@@ -115,6 +131,8 @@ struct Search<'search, 'data> {
     linked: HashMap<&'data str, String, foldhash::fast::FixedState>,
     picks: Vec<Pick<'data>>,
     found: Unpacked<'data>,
+    /// Whether a fatbin, bare of any object, had no code for the target.
+    has_missed: bool,
 }
 
 impl<'data> Search<'_, 'data> {
@@ -148,6 +166,7 @@ impl<'data> Search<'_, 'data> {
                 for fatbin in fatbins(bytes) {
                     self.choose(&input, fatbin)?;
                 }
+                known_by_path &= self.picks.len() > first_unit;
             }
         }
         if ids.is_empty() && known_by_path {
@@ -179,7 +198,7 @@ impl<'data> Search<'_, 'data> {
         match linked.as_deref() {
             Some(&[other, ..]) => Some(Why::PartOf(other.clone())),
             _ if object.relocatable_code.iter().all(|section| section.data.is_empty()) => {
-                Some(if object.has_linked_code { Why::LinkedAlready } else { Why::NoDeviceCode })
+                Some(if object.linked_code.is_empty() { Why::NoDeviceCode } else { Why::LinkedAlready })
             }
             _ if !object.has_registration => Some(Why::NotRegistered),
             _ => None,
@@ -214,7 +233,11 @@ impl<'data> Search<'_, 'data> {
                     self.pick(input, Source::Entry(entry));
                 }
             }
-            Choice::OnlyLtoIr => return self.report.fatal(Message::NeedsLinkTimeOptimization {}),
+            Choice::OnlyLtoIr => {
+                let headline = format!("'{}' has only intermediate code for the target", input.name);
+                let hint = format!("ask for link-time optimization (-dlto), or {}", compile_for(self.options.target));
+                return self.report.fatal(Diagnostic::new(Message::NeedsLinkTimeOptimization {}).headline(headline).hint(hint));
+            }
             Choice::Nothing => self.miss(input, &described)?,
         }
         Ok(())
@@ -232,13 +255,20 @@ impl<'data> Search<'_, 'data> {
         if self.options.warn_of_missing_code {
             let target = self.options.target.name.into();
             let message = Message::NoCodeForTarget { file: input.name.clone(), target };
-            self.report.add(Diagnostic::new(message).hint(format!("it has {there}")));
-            if self.report.has_errors() {
-                return self.report.fatal(Message::NothingToLink {});
+            self.report.add(Diagnostic::new(message).hint(format!("it has {there}; {}", compile_for(self.options.target))));
+            let is_bare = matches!(input.contents, Content::Fatbin(_));
+            if self.report.has_errors() && !is_bare {
+                return self.report.fatal(nothing_to_link());
             }
+            self.has_missed |= is_bare;
         }
         Ok(())
     }
+}
+
+/// Ends a link because of a warning about an input.
+pub fn nothing_to_link() -> Diagnostic {
+    Diagnostic::new(Message::NothingToLink {}).headline("an input can not be used, and warnings are errors (-Werror)")
 }
 
 /// A path as a part of a C identifier.

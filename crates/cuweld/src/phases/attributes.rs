@@ -171,7 +171,7 @@ fn read_one(
             Attribute::CRS_STACK_SIZE => result.return_stack = record.word(0),
             Attribute::SYNC_STACK => result.return_stack = Some(record.value.into()),
             Attribute::EXTERNS => {
-                let symbols = record.words().map(|raw| inputs.symbol_of(file, raw));
+                let symbols = record.words().filter_map(|raw| inputs.symbol_of(file, raw));
                 let functions = symbols.filter_map(|symbol| resolution.function(symbol));
                 result.externs.get_or_insert_default().extend(functions);
             }

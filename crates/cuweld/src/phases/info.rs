@@ -252,16 +252,26 @@ impl<'facts, 'data> Info<'facts, 'data> {
     }
 
     fn reversed<'record>(&self, data: &'record [u8], mut take: impl FnMut(Record<'record>)) {
-        // A function has a dozen records, so they hardly ever need room on the heap.
-        let mut few = [None; 24];
+        // A function has a dozen records, so their places hardly ever need room on the heap.
+        let mut few = [0u32; 24];
         let mut many = Vec::new();
-        for (index, record) in info::records(data).flatten().enumerate() {
-            match few.get_mut(index) {
-                Some(place) => *place = Some(record),
-                None => many.push(record),
+        let mut records = info::records(data);
+        let mut count = 0;
+        loop {
+            let place = records.position() as u32;
+            if records.next().is_none_or(|record| record.is_err()) {
+                break;
             }
+            match few.get_mut(count) {
+                Some(free) => *free = place,
+                None => many.push(place),
+            }
+            count += 1;
         }
-        many.into_iter().rev().chain(few.into_iter().flatten().rev()).for_each(&mut take);
+        let places = many.iter().rev().chain(few[..count.min(few.len())].iter().rev());
+        for record in places.filter_map(|&place| info::records(data.get(place as usize..)?).next()?.ok()) {
+            take(record);
+        }
     }
 
     fn module_record(&self, file: FileId, record: Record<'_>, take: &mut impl FnMut(OutputRecord<'_>)) {
@@ -269,7 +279,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
             return;
         }
         let Some(raw) = record.symbols().next() else { return take(OutputRecord::Copied(record)) };
-        let symbol = self.inputs.symbol_of(file, raw);
+        let Some(symbol) = self.inputs.symbol_of(file, raw) else { return };
         // Of several copies of a function, the records of the one that counts are taken.
         if matches!(self.resolution.fate(symbol), Fate::Lost | Fate::Replaced) {
             return;
@@ -396,7 +406,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
             }
             (Attribute::SPARSE_MMA_MASK, Some(properties)) => take(value(properties.sparsity)),
             (Attribute::EXTERNS, None) => {
-                let symbols = record.words().map(|raw| self.inputs.symbol_of(file, raw));
+                let symbols = record.words().filter_map(|raw| self.inputs.symbol_of(file, raw));
                 let functions: Vec<FunctionId> = symbols
                     .filter_map(|symbol| self.resolution.function(symbol))
                     .filter(|&id| self.live.is_extern(self.inputs, self.resolution, id))
@@ -408,14 +418,16 @@ impl<'facts, 'data> Info<'facts, 'data> {
             // Only kernels keep it.
             (Attribute::AT_ENTRY_FRAGMENTS, None) if self.options.executable() => {}
             (_, Some(properties)) if flowing_row(attribute).is_some() => {
-                if !(properties.externs_move && attribute == Attribute::EXTERNS) {
+                let moves = (properties.externs_move && attribute == Attribute::EXTERNS)
+                    || (properties.fragments_move && attribute == Attribute::AT_ENTRY_FRAGMENTS);
+                if !moves {
                     self.flowing_record(attribute, record.format, properties, take);
                 }
             }
             _ => match record.symbols().next() {
                 None => take(OutputRecord::Copied(record)),
                 Some(raw) => {
-                    if let Some(referent) = self.referent(self.inputs.symbol_of(file, raw)) {
+                    if let Some(referent) = self.inputs.symbol_of(file, raw).and_then(|symbol| self.referent(symbol)) {
                         take(OutputRecord::OfSymbol { attribute, referent, rest: rest(&record) });
                     }
                 }

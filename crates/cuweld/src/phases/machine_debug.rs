@@ -294,7 +294,7 @@ impl Facts<'_, '_> {
             .pieces
             .iter()
             .any(|piece| self.inputs().attached(piece.machine).any(|list| self.inputs().sections()[list].size > 0));
-        let is_shared = form == Form::Lines && !speaks_of_functions;
+        let is_shared = matches!(form, Form::Frames | Form::Lines) && !speaks_of_functions;
         let mut contents = Contents { bytes: draft.bytes.clone(), kept: Vec::new(), is_shared };
         for piece in draft.pieces.iter().rev() {
             let file = self.inputs().file_of_section(piece.linked);

@@ -56,6 +56,8 @@ pub struct Properties {
     pub externs_move: bool,
     /// Words of entry fragments.
     pub fragments: Vec<u32>,
+    /// Whether the record of the fragments is made anew, behind all others, although the kernel has one.
+    pub fragments_move: bool,
     /// The rows of [`FLOWING`] that the kernel has no record of, in the order in which records are made.
     pub new_records: Vec<usize>,
 }
@@ -153,7 +155,7 @@ pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) 
     let mut kernels: IdMap<FunctionId, Properties> = (facts.live.kernels().iter())
         .map(|&kernel| {
             let reached = &flows[facts.components.of(facts.graph, kernel)];
-            (kernel, facts.properties(kernel, reached, whole_program.as_ref()))
+            (kernel, facts.properties(kernel, reached, whole_program.as_ref(), options.imitate_defects))
         })
         .collect();
     facts.add_sums_and_lists(&mut kernels);
@@ -233,7 +235,7 @@ impl Facts<'_, '_> {
         flow
     }
 
-    fn properties(&self, kernel: FunctionId, reached: &Flow, whole_program: Option<&Flow>) -> Properties {
+    fn properties(&self, kernel: FunctionId, reached: &Flow, whole_program: Option<&Flow>, imitate_defects: bool) -> Properties {
         let attributes = self.attributes.of(kernel);
         let flow = whole_program.unwrap_or(reached);
         let all = flow.externs_in_order();
@@ -249,11 +251,18 @@ impl Facts<'_, '_> {
             externs.reverse();
         }
 
+        // The reference linker does not raise these two of a lone kernel, as it does for one of several.
+        let keeps_own = whole_program.is_some() && imitate_defects;
+        let own_sparsity = attributes.sparsity.filter(|_| keeps_own).map(|own| own | (flow.sparsity & UNKNOWN_SPARSITY));
         let mut values = [None; FLOWING.len()];
         let mut missing: Vec<(usize, Moment)> = Vec::new();
         for &(row, value, moment) in &flow.values {
-            values[row] = Some(value);
+            let own = attributes.flowing(row).filter(|_| keeps_own && FLOWING[row].attribute == Attribute::VRC_CTA_INIT_COUNT);
+            values[row] = own.or(Some(value));
             let has_record = attributes.has_record(row);
+            if !has_record && value == 0 && whole_program.is_some() && is_silent_if_zero(row) {
+                continue;
+            }
             if !has_record || (externs_move && FLOWING[row].combine == Combine::Functions) {
                 missing.push((row, moment));
             }
@@ -266,11 +275,12 @@ impl Facts<'_, '_> {
             registers: reached.registers,
             stack: reached.stack,
             return_stack: reached.return_stack,
-            sparsity: flow.sparsity,
+            sparsity: own_sparsity.unwrap_or(flow.sparsity),
             values,
             externs,
             externs_move,
             fragments: Vec::new(),
+            fragments_move: false,
             new_records: missing.into_iter().map(|(row, _)| row).collect(),
         }
     }
@@ -326,6 +336,14 @@ impl Facts<'_, '_> {
                     properties.fragments.push(word);
                 }
             }
+            let own = self.attributes.of(kernel).fragments.len();
+            if let (true, Some(row)) = (lone_kernel && own > 0, flowing_row(Attribute::AT_ENTRY_FRAGMENTS)) {
+                properties.fragments_move = properties.fragments.len() > own;
+                if properties.fragments_move {
+                    properties.new_records.push(row);
+                    properties.new_records.sort_unstable();
+                }
+            }
         }
     }
 
@@ -350,6 +368,11 @@ impl Facts<'_, '_> {
             }
         }
     }
+}
+
+/// Whether a lone kernel gets no record of an attribute that comes to nothing.
+fn is_silent_if_zero(row: usize) -> bool {
+    matches!(FLOWING[row].attribute, Attribute::NUM_BARRIERS | Attribute::NUM_MBARRIERS)
 }
 
 /// The row of the named barriers.

@@ -10,8 +10,9 @@ const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summ
 
 #[rustfmt::skip] // a table reads better with several columns on a line
 pub(super) const ROWS: &[Row] = &[
-    row(Undefined, "undefined", "u", Each("name"), "Keep this function or variable, whether or not anything refers to it."),
-    row(LinkerKeyword, "z", "z", Each("keyword"), "Taken and ignored, for callers that address any linker."),
+    // clang's wrapper of nvlink passes these two on without their values.
+    row(Undefined, "undefined", "u", EachIfAny("name"), "Keep this function or variable, whether or not anything refers to it."),
+    row(LinkerKeyword, "z", "z", EachIfAny("keyword"), "Taken and ignored, for callers that address any linker."),
     row(
         WholeArchive, "whole-archive", "", Nothing,
         "Take every member of the archives that follow, as is the default.",
@@ -43,7 +44,9 @@ pub(super) const ROWS: &[Row] = &[
         "Write the note that this tool would write.",
     )
     .details("Makes results comparable byte for byte. The environment variable CUWELD_NOTE_AS does the same."),
-    row(SaveDir, "save-dir", "", Text("folder"), "Copy all inputs and a script that repeats this link into a folder."),
+    row(NoteOptions, "note-options", "", Text("text"), "Write this text into the note instead of the options."),
+    row(SaveDir, "save-dir", "", Text("folder"), "Copy all inputs and a script that repeats this link into a new folder.")
+        .details("The folder holds everything that the link depends on but the CUDA toolkit: it can be sent to someone else."),
     row(PrintGcSections, "print-gc-sections", "", Nothing, "Print what was removed because nothing uses it."),
     row(WhyLive, "why-live", "", Each("name"), "Print the chain of references that keeps this name."),
     row(Trace, "trace", "", Nothing, "Print the inputs as they are read."),

@@ -85,6 +85,7 @@ pub enum Id {
     Threads,
     NoCommandLineNote,
     NoteAs,
+    NoteOptions,
     SaveDir,
     PrintGcSections,
     WhyLive,
@@ -145,6 +146,8 @@ pub enum Takes {
     List(&'static str),
     /// One item each time the option is given.
     Each(&'static str),
+    /// One item each time the option is given, but none when the next argument is an option or there is none.
+    EachIfAny(&'static str),
     /// Like a list, of files whose words are read in the option's place.
     OptionsFiles(&'static str),
 }
@@ -165,13 +168,14 @@ impl Takes {
             | Takes::Size(name)
             | Takes::List(name)
             | Takes::Each(name)
+            | Takes::EachIfAny(name)
             | Takes::OptionsFiles(name) => Some(name),
         }
     }
 
     /// Whether the option may stand without a value.
     pub fn is_optional(self) -> bool {
-        matches!(self, Takes::OptionalText { .. } | Takes::OptionalKeyword { .. })
+        matches!(self, Takes::OptionalText { .. } | Takes::OptionalKeyword { .. } | Takes::EachIfAny(_))
     }
 
     /// Whether items are separated by commas.

@@ -28,7 +28,7 @@ pub(super) const ROWS: &[Row] = &[
     row(Always, Debug, "debug", "g", Nothing, "Link for debugging: keep all code, and tell a debugger of shared variables.")
         .details("The note of the result names the inputs and the output, too."),
     row(Always, Arch, "arch", "arch", Architecture("architecture"), "Link for this GPU architecture, such as sm_90.")
-        .details("A virtual architecture (compute_90) is accepted, but no result is written for it."),
+        .details("Nothing is linked for a virtual architecture (compute_90)."),
     glued(row(
         Always, Machine, "machine", "m", ExactNumber { name: "bits", allowed: 64 },
         "The width of addresses; only 64 is possible.",
@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Always, CpuArch, "cpu-arch", "cpu-arch",
         Keyword { name: "cpu", allowed: &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"] },
-        "Taken and ignored.",
+        "The host's processor: libraries of objects for other hosts are passed over.",
     ),
     row(Always, ReportArch, "report-arch", "report-arch", Nothing, "Name the target in every message."),
     row(Always, EmitPtx, "emit-ptx", "emit-ptx", Nothing, "With -dlto: write PTX instead of linked code."),

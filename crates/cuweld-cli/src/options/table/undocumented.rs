@@ -23,7 +23,10 @@ pub(super) const ROWS: &[Row] = &[
         "Leave the system's part of shared memory out of the sizes.",
     ),
     row(DotFile, "dot-file", "dot", Text("file"), "Write who calls whom to this file, for Graphviz."),
-    row(EnableExtendedSmem, "enable-extended-smem", "enable-extended-smem", Truth, "Taken and ignored."),
+    row(
+        EnableExtendedSmem, "enable-extended-smem", "enable-extended-smem", Truth,
+        "Let kernels have all shared memory of the GPU for static variables.",
+    ),
     row(Fdcmpt, "fdcmpt", "fdcmpt", Nothing, "With -uumn: taken and ignored; without it, refused."),
     row(
         ForcePartialLto, "force-partial-lto", "force-partial-lto", Nothing,

@@ -12,7 +12,7 @@ pub struct CompileOptions {
     pub debug: bool,
     /// The most registers that code may use (`-maxrregcount`).
     pub max_registers: Option<i32>,
-    /// Further arguments of the assembler (`-Xptxas`); blanks separate.
+    /// Further arguments of the assembler (`-Xptxas`).
     pub assembler: Vec<String>,
     /// Protect the stack (`-device-stack-protector`).
     pub stack_protector: bool,
@@ -20,6 +20,8 @@ pub struct CompileOptions {
     pub split_compile: Option<i32>,
     /// How much optimization to give up for speed (`-Ofc`).
     pub fast_compile: Option<&'static str>,
+    /// What messages call the object that link-time optimization makes.
+    pub optimized_name: &'static str,
     /// Link-time optimization, if it was asked for.
     pub optimization: Option<LinkTimeOptimization>,
     /// Say how long each compilation took.
@@ -31,16 +33,43 @@ pub struct CompileOptions {
 pub struct LinkTimeOptimization {
     /// How much of the program it sees.
     pub scope: Scope,
+    /// The virtual architecture that PTX is made for, if not for the target.
+    pub architecture: Option<String>,
     /// PTX is all that is wanted.
     pub emit_ptx: bool,
     /// Further arguments of the optimizer (`-Xnvvm`).
     pub optimizer: Vec<String>,
+    /// Options of the library that holds the optimizer, as it takes them.
+    pub library: Vec<String>,
     /// Parts of kernels' names; if any, other kernels are removed.
     pub kernels_used: Vec<String>,
     /// Parts of variables' names.
     pub variables_used: Vec<String>,
     /// Whether what host code refers to tells what is used.
     pub use_host_references: bool,
+}
+
+impl LinkTimeOptimization {
+    /// Optimizes as much of the program as can be seen.
+    #[must_use]
+    pub fn new() -> Self {
+        LinkTimeOptimization {
+            scope: Scope::Automatic,
+            architecture: None,
+            emit_ptx: false,
+            optimizer: Vec::new(),
+            library: Vec::new(),
+            kernels_used: Vec::new(),
+            variables_used: Vec::new(),
+            use_host_references: false,
+        }
+    }
+}
+
+impl Default for LinkTimeOptimization {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// How much of the program link-time optimization sees.
@@ -60,11 +89,39 @@ pub enum Scope {
 /// names at both ends, those between them mean what they say.
 const NOTHING: &str = "__cuweld_no_such_name";
 
+/// Options of the assembler, without dashes, that make it read or write files.
+const NAMES_FILES: &[&str] = &["o", "output-file", "optf", "options-file", "ias", "input-as-string", "fdevice-time-trace"];
+
+/// A word of what a unit was compiled with that the assembler must not get from an input: one that names a file.
+pub(super) fn word_that_names_a_file(recorded: &str) -> Option<&str> {
+    recorded.split_whitespace().find(|word| {
+        let option = word.trim_start_matches('-').split('=').next().unwrap_or_default();
+        NAMES_FILES.contains(&option) || word.starts_with('@') || word.contains(['/', '\\'])
+    })
+}
+
 impl CompileOptions {
+    /// Compiles for `target`, without link-time optimization.
+    #[must_use]
+    pub fn new(target: &'static Target) -> Self {
+        CompileOptions {
+            target,
+            debug: false,
+            max_registers: None,
+            assembler: Vec::new(),
+            stack_protector: false,
+            split_compile: None,
+            fast_compile: None,
+            optimized_name: "lto.cubin",
+            optimization: None,
+            report_durations: false,
+        }
+    }
+
     /// The arguments of the assembler. Of contradicting ones the last counts: what the unit was compiled with comes first.
     pub(super) fn assembler_arguments(&self, recorded: &str, relocatable: bool) -> Vec<String> {
         let mut arguments: Vec<String> = recorded.split_whitespace().map(str::to_owned).collect();
-        arguments.extend(self.assembler.iter().flat_map(|item| item.split_whitespace()).map(str::to_owned));
+        arguments.extend(self.assembler.iter().cloned());
         let mut add = |name: &str, value: Option<String>| {
             if let Some(value) = value {
                 arguments.extend([name.to_owned(), value]);
@@ -93,10 +150,12 @@ impl CompileOptions {
         whole: bool,
         references: &HostReferences,
     ) -> Vec<String> {
-        let mut arguments = vec!["-lto".to_owned(), "-ptx".to_owned(), format!("-arch={}", self.target.name)];
+        let architecture = optimization.architecture.as_deref().unwrap_or(self.target.name);
+        let mut arguments = vec!["-lto".to_owned(), "-ptx".to_owned(), format!("-arch={architecture}")];
         arguments.extend(self.debug.then(|| "-g".to_owned()));
         arguments.extend(self.fast_compile.map(|level| format!("-Ofc={level}")));
         arguments.extend(optimization.optimizer.iter().map(|option| format!("-Xnvvm={option}")));
+        arguments.extend(optimization.library.iter().cloned());
         if !whole {
             // Everything may be used by the rest of the program; the link removes what is not.
             arguments.push("-Xnvvm=--force-device-c".to_owned());
@@ -116,5 +175,22 @@ impl CompileOptions {
             arguments.push(format!("-variables-used={}", list(references.variables())));
         }
         arguments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::word_that_names_a_file;
+
+    #[test]
+    fn inputs_name_no_files_to_the_assembler() {
+        for harmless in ["", "-maxrregcount 32 -O3 --generate-line-info", "-arch=sm_90 -m64", "-v"] {
+            assert_eq!(word_that_names_a_file(harmless), None, "{harmless}");
+        }
+        for (options, word) in
+            [("-O3 -o x", "-o"), ("--output-file=x", "--output-file=x"), ("-optf x", "-optf"), ("@x", "@x"), ("-v ../x", "../x")]
+        {
+            assert_eq!(word_that_names_a_file(options), Some(word), "{options}");
+        }
     }
 }

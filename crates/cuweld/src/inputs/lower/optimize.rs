@@ -3,7 +3,7 @@
 use super::super::{Code, Unpacked};
 use super::arguments::{CompileOptions, Scope};
 use super::{Assembly, CompilerError, Compilers, IntermediateModule, Optimization, said, unavailable};
-use crate::diagnostics::{Failure, Message, Report};
+use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::phases::load::Demand;
 use crate::phases::undefined::is_driver_function;
 
@@ -36,11 +36,11 @@ pub(super) fn optimize(
     let compile = |whole: bool, report: &mut Report| {
         let arguments = options.optimizer_arguments(optimization, whole, &unpacked.host_references);
         let text = (compilers.optimize)(&Optimization { modules: modules().collect(), arguments });
-        text.or_else(|error| refused(error, report))
+        text.map(|optimized| optimized.text).or_else(|error| refused(error, report))
     };
     let assemble = |text: &[u8], relocatable: bool, report: &mut Report| {
         let arguments = options.assembler_arguments("", relocatable);
-        said("lto.cubin", (compilers.assemble)(&Assembly { text, arguments }), options, report)
+        said(options.optimized_name, (compilers.assemble)(&Assembly { text, arguments }), options, report)
     };
 
     let whole = match optimization.scope {
@@ -68,12 +68,12 @@ pub(super) fn optimize(
 
 /// Ends the link because the optimizer failed.
 fn refused<T>(error: CompilerError, report: &mut Report) -> Result<T, Failure> {
-    let CompilerError::Refused(lines) = error else { return unavailable(error, report) };
+    let CompilerError::Refused(text) = error else { return unavailable(error, report) };
     // The status of the library's own functions says nothing to its user's users.
-    for text in lines.into_iter().filter(|line| !line.starts_with("ERROR in nvvm")) {
-        report.say(Message::OptimizerSays { text });
+    for line in text.lines().filter(|line| !line.starts_with("ERROR in nvvm")) {
+        report.say(Message::OptimizerSays { text: line.to_owned() });
     }
-    report.fatal(Message::OptimizerFailed {})
+    report.fatal(Diagnostic::new(Message::OptimizerFailed {}).headline("link-time optimization failed"))
 }
 
 /// Whether PTX declares a function that it does not define and that the driver will not provide.

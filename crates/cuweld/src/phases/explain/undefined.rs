@@ -13,6 +13,9 @@ const MOST_REFERENCES: usize = 3;
 /// For how many names it is tried to find what was meant.
 const MOST_HINTS: usize = 20;
 
+/// What helps if nothing is known.
+pub const USUAL_ADVICE: &str = "give the object or library that defines it, compiled with -rdc=true and for this architecture";
+
 /// Makes one message for each missing name.
 pub fn describe(facts: &Referrers<'_, '_>, missing: &[SymbolId]) -> Vec<Diagnostic> {
     let mut references = facts.of(missing);
@@ -32,9 +35,7 @@ pub fn describe(facts: &Referrers<'_, '_>, missing: &[SymbolId]) -> Vec<Diagnost
             diagnostic.also.push(format!("its symbol is {}", symbol.name));
         }
         let meant = if index < MOST_HINTS { meant(symbol.name, &shown, &definitions) } else { None };
-        diagnostics.push(diagnostic.hint(meant.unwrap_or_else(|| {
-            "give the object or library that defines it, compiled with -rdc=true and for this architecture".to_owned()
-        })));
+        diagnostics.push(diagnostic.hint(meant.unwrap_or_else(|| USUAL_ADVICE.to_owned())));
     }
     diagnostics
 }

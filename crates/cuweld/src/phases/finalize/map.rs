@@ -1,6 +1,6 @@
 //! The map: which sections the file has, from which objects their pieces come, and where names are in them.
 
-use super::Linked;
+use super::Finished;
 use crate::demangle::demangle;
 use crate::id::{FileId, IdMap, SectionId, SymbolId};
 use crate::options::MapContents;
@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// What the columns hold.
 const HEADING: &str = "    Offset       Size  Align  Section, piece, symbol\n";
 
-impl Linked<'_, '_> {
+impl Finished<'_, '_> {
     /// The map as text.
     pub fn map(&self, contents: MapContents) -> String {
         let mut text = String::from(HEADING);

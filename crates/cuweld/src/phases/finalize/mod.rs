@@ -1,7 +1,4 @@
-//! Finalize: string tables, symbol table, notes and headers; then everything into one buffer.
-//!
-//! All sizes are known before the first byte is written, so the sections are disjoint slices of one buffer and can be written on any
-//! number of threads.
+//! Finalize: string tables, symbol table, notes and headers; with them, everything that the file is written from.
 
 mod headers;
 mod map;
@@ -10,6 +7,7 @@ mod notes;
 mod segments;
 mod strings;
 mod symbols;
+mod write;
 
 use super::callgraph::CallGraph;
 use super::info::{Info, InfoSizes};
@@ -34,8 +32,7 @@ use cubin::relocation::{self, Mode, Relocation};
 use cubin::section::SectionType;
 use cubin::write::Image;
 use names::Names;
-use rayon::prelude::*;
-use symbols::{RESERVED_FOR_TOOLS, SymbolTable};
+use symbols::SymbolTable;
 
 /// The facts that the file is made from.
 pub struct Facts<'facts, 'data> {
@@ -81,15 +78,15 @@ enum Body {
     Made(Vec<u8>),
 }
 
-/// The finished link: the size of the file is known, and it can be written.
-pub struct Linked<'facts, 'data> {
+/// The finished file: its size is known, and it can be written.
+pub struct Finished<'facts, 'data> {
     facts: Facts<'facts, 'data>,
     image: Image,
     bodies: Vec<Body>,
 }
 
 /// Makes everything but the copy of the inputs' bytes.
-pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Linked<'facts, 'data> {
+pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Finished<'facts, 'data> {
     let (names, section_names, symbol_names) = names::name(&facts);
     let mut machine = symbols::write(&facts, &names, View::Machine);
     let mut mercury = match facts.numbering.has_two_views() {
@@ -126,42 +123,7 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Linked<'facts, 'd
         })
         .collect();
     let image = headers::make(&facts, &names, &bodies);
-    Linked { facts, image, bodies }
-}
-
-impl Linked<'_, '_> {
-    /// The size of the file.
-    pub fn size(&self) -> u64 {
-        self.image.size()
-    }
-
-    /// Writes the file into a buffer of its size whose bytes are zero.
-    pub fn write(&self, out: &mut [u8]) -> cubin::Result<()> {
-        self.image.write_headers(out)?;
-        let mut parts = Vec::with_capacity(self.bodies.len());
-        let mut rest = out;
-        let mut position = 0;
-        // Sections stand in the file in the order of their numbers, so the buffer can be cut up from the front.
-        for ((&file_section, body), header) in
-            self.facts.numbering.sections().iter().zip(&self.bodies).zip(&self.image.sections[1..])
-        {
-            if !file_section.takes_bytes(header) || self.facts.shares_bytes(file_section) {
-                continue;
-            }
-            let (_, from_start) = rest.split_at_mut((header.offset - position) as usize);
-            let (part, behind) = from_start.split_at_mut(header.size as usize);
-            parts.push((file_section, body, part));
-            rest = behind;
-            position = header.offset + header.size;
-        }
-        parts.into_par_iter().with_min_len(64).try_for_each(|(file_section, body, part)| match body {
-            Body::Made(bytes) => {
-                part.copy_from_slice(bytes);
-                Ok(())
-            }
-            Body::FromFacts => self.facts.write_section(file_section, part),
-        })
-    }
+    Finished { facts, image, bodies }
 }
 
 impl FileSection {
@@ -228,8 +190,9 @@ impl Facts<'_, '_> {
     /// What the file has for shared variables of the system in the Mercury view. They have no contents, but take room: the
     /// reference linker fills it with what stands behind it in a file of its own, which is the start of the section headers.
     fn reserved_shared(&self, section: SectionId, names: &Names) -> Vec<u8> {
-        let mut bytes = vec![0; 2 * SectionHeader::SIZE];
-        let header = SectionHeader {
+        let mut bytes = vec![0; 3 * SectionHeader::SIZE];
+        let (_, headers) = bytes.split_at_mut(SectionHeader::SIZE);
+        let section_names = SectionHeader {
             name: 1,
             kind: SHT_STRTAB,
             offset: Header::SIZE as u64,
@@ -237,7 +200,14 @@ impl Facts<'_, '_> {
             align: 1,
             ..SectionHeader::default()
         };
-        header.write(&mut bytes[SectionHeader::SIZE..]);
+        let symbol_names = SectionHeader {
+            name: 1 + ".shstrtab".len() as u32 + 1,
+            offset: section_names.offset + section_names.size,
+            ..section_names
+        };
+        for (header, place) in [section_names, symbol_names].iter().zip(headers.chunks_exact_mut(SectionHeader::SIZE)) {
+            header.write(place);
+        }
         bytes.resize(self.layout.size(section) as usize, 0);
         bytes
     }
@@ -319,7 +289,23 @@ impl Facts<'_, '_> {
     }
 
     fn write_pieces(&self, part: FileSection, section: &OutputSection<'_>, out: &mut [u8]) -> cubin::Result<()> {
-        for piece in section.pieces.iter() {
+        for (start, data) in self.pieces(part, section) {
+            let start = start as usize;
+            if let Some(place) = out.get_mut(start..start + data.len()) {
+                place.copy_from_slice(data);
+            }
+        }
+        for patch in self.relocations.in_view(part.section, part.view).patches {
+            let field = patch.kind.row().map(|row| row.field).unwrap_or_default();
+            let mode = if patch.add { Mode::Add } else { Mode::Replace };
+            relocation::apply(field, out, patch.offset, patch.value, patch.bank.unwrap_or(0), mode)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of inputs that a section is made of, and where in it they stand.
+    fn pieces<'all>(&'all self, part: FileSection, section: &'all OutputSection<'_>) -> impl Iterator<Item = (u64, &'all [u8])> {
+        section.pieces.iter().flat_map(move |piece| {
             let source = match section.content {
                 Content::MachineParameters | Content::TextureSlots => Some(piece.section),
                 // The machine's side of constants that only a copy of a function had that is gone is not known.
@@ -327,25 +313,30 @@ impl Facts<'_, '_> {
                 _ => self.inputs.in_view(piece.section, part.view),
             };
             let data = source.map(|source| self.inputs.sections()[source].data).unwrap_or_default();
-            let whole = (0..data.len() as u64, piece.offset);
-            let parts = match section.content {
+            // Unified variables have a place each; all else stays together.
+            let moves = match section.content {
                 Content::UnifiedData => self.unified.moves(piece.section),
-                _ => std::slice::from_ref(&whole),
+                _ => &[],
             };
-            for (from, to) in parts {
-                let data = data.get(from.start as usize..from.end as usize).unwrap_or_default();
-                let start = *to as usize;
-                if let Some(place) = out.get_mut(start..start + data.len()) {
-                    place.copy_from_slice(data);
-                }
-            }
+            let whole = (section.content != Content::UnifiedData).then_some((piece.offset, data));
+            let moved =
+                moves.iter().map(move |(from, to)| (*to, data.get(from.start as usize..from.end as usize).unwrap_or_default()));
+            whole.into_iter().chain(moved)
+        })
+    }
+
+    /// The same, if the section consists of nothing else: they are in order, with zeros between them.
+    fn unchanged_pieces(&self, part: FileSection, size: u64) -> Option<Vec<(u64, &[u8])>> {
+        let section = &self.plan.sections()[part.section];
+        let is_made_anew = part.view == View::Machine && self.machine_debug.of(part.section).is_some();
+        let is_patched = !self.relocations.in_view(part.section, part.view).patches.is_empty();
+        if is_made_anew || is_patched || !matches!(section.content, Content::Pieces | Content::Debug) {
+            return None;
         }
-        for patch in &self.relocations.in_view(part.section, part.view).patches {
-            let field = patch.kind.row().map(|row| row.field).unwrap_or_default();
-            let mode = if patch.add { Mode::Add } else { Mode::Replace };
-            relocation::apply(field, out, patch.offset, patch.value, patch.bank.unwrap_or(0), mode)?;
-        }
-        Ok(())
+        let pieces: Vec<(u64, &[u8])> = self.pieces(part, section).filter(|(_, data)| !data.is_empty()).collect();
+        let end = |&(start, data): &(u64, &[u8])| start + data.len() as u64;
+        let in_order = pieces.is_sorted_by(|one, next| end(one) <= next.0) && pieces.last().is_none_or(|last| end(last) <= size);
+        in_order.then_some(pieces)
     }
 
     /// Whether a piece of `section` belongs to a copy of a function that is not in the output, and the copy that is has none.
@@ -364,13 +355,13 @@ impl Facts<'_, '_> {
         let Some(target) = section.target else { return &[] };
         match self.machine_debug.of(target) {
             Some(contents) if view == View::Machine => &contents.kept,
-            _ => &self.relocations.in_view(target, view).kept,
+            _ => self.relocations.in_view(target, view).kept,
         }
     }
 
     /// The relocations that were applied to the section that `section` is for.
     fn resolved(&self, section: &OutputSection<'_>, view: View) -> &[Kept] {
-        section.target.map_or(&[], |target| &self.relocations.in_view(target, view).resolved)
+        section.target.map_or(&[], |target| self.relocations.in_view(target, view).resolved)
     }
 
     fn write_entries<'entry>(&self, entries: impl Iterator<Item = &'entry Kept>, explicit_addends: bool, out: &mut [u8]) {
@@ -401,7 +392,7 @@ impl Facts<'_, '_> {
                 View::Machine => (kind.relocation, offset),
             };
             let entry = Relocation { offset, kind, symbol, addend: 0 };
-            if two_views { entry.rela().write(out) } else { entry.rel().write(out) }
+            if two_views || self.options.force_explicit_addends { entry.rela().write(out) } else { entry.rel().write(out) }
         }
     }
 
@@ -420,7 +411,7 @@ impl Facts<'_, '_> {
             }
             (_, Content::ResolvedRelocations) => entries(self.resolved(section, view).len()),
             (_, Content::TextureRelocations(kernel)) => entries(self.layout.textures().filled_slots(kernel).count()),
-            (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + RESERVED_FOR_TOOLS,
+            (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + self.options.reserved_for_tools(),
             (_, Content::TextureSlots) if view == View::Mercury => self.layout.size(id) - self.layout.textures().base(),
             (_, Content::Text(_)) => {
                 let source = section.pieces.iter().next().and_then(|piece| self.inputs.in_view(piece.section, view));

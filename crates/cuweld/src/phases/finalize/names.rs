@@ -8,9 +8,14 @@
 use super::Facts;
 use super::strings::StringTableBuilder;
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
-use crate::phases::merge::{Content, Local, Name};
+use crate::phases::load::{Place, Role};
+use crate::phases::merge::{Content, Local, Name, OutputSection};
 use crate::phases::number::{Extent, FileSection, is_named};
+use crate::phases::resolve::is_internal;
 use crate::views::{self, View};
+use cubin::symbol::Binding;
+use foldhash::fast::FixedState;
+use std::collections::HashSet;
 
 /// Where the names are.
 pub struct Names {
@@ -77,6 +82,25 @@ pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
     (names, of_sections.table, of_symbols.table)
 }
 
+/// The names of functions that other objects may have functions of the same name beside.
+fn local_functions<'data>(facts: &Facts<'_, 'data>) -> HashSet<&'data str, FixedState> {
+    let symbols = facts.resolution.functions().iter().map(|function| &facts.resolution.symbols()[function.symbol]);
+    symbols.filter(|symbol| symbol.binding == Binding::LOCAL).map(|symbol| symbol.name).collect()
+}
+
+impl Facts<'_, '_> {
+    /// Whether no other section has the name of this one, and no symbol has. Only one function has a name that is not local, and
+    /// only one section is its code; so there is no need to look for the name, and such names are nearly all.
+    fn has_name_of_its_own(&self, section: &OutputSection<'_>, local_functions: &HashSet<&str, FixedState>) -> bool {
+        let content = |section: &OutputSection<'_>| match section.content {
+            Content::Relocations { .. } => section.target.map(|target| self.plan.sections()[target].content),
+            content => Some(content),
+        };
+        matches!(content(section), Some(Content::Text(_) | Content::FunctionInfo(_)))
+            && !local_functions.contains(section.name.stem)
+    }
+}
+
 struct SectionNames {
     machine: IdVec<SectionId, u32>,
     mercury: IdVec<SectionId, u32>,
@@ -88,12 +112,15 @@ fn name_sections(facts: &Facts<'_, '_>) -> SectionNames {
     let sections = facts.plan.sections();
     let two_views = facts.numbering.has_two_views();
     let bytes: usize = sections.iter().map(|section| section.name.len() + 1).sum();
-    let mut table = StringTableBuilder::with_capacity(sections.len(), bytes + 1);
+    let local_functions = local_functions(facts);
+    let is_new = |section: &OutputSection<'_>| facts.has_name_of_its_own(section, &local_functions);
+    let mut table = StringTableBuilder::with_capacity(sections.iter().filter(|section| !is_new(section)).count(), bytes + 1);
     let mut machine = IdVec::filled(0, sections.len());
     let mut mercury = IdVec::filled(0, if two_views { sections.len() } else { 0 });
     for (id, section) in sections.enumerate() {
         if !matches!(section.content, Content::Gone | Content::MachineParameters) {
-            machine[id] = table.add(&section.name.parts());
+            let parts = section.name.parts();
+            machine[id] = if is_new(section) { table.append(&parts) } else { table.add(&parts) };
         }
     }
     let linked_size = table.len();
@@ -135,21 +162,33 @@ struct SymbolNames {
 fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
     let (plan_sections, plan_symbols) = (facts.plan.sections(), facts.resolution.symbols());
     let is_named = |id: SymbolId| is_named(id, facts.resolution, facts.layout, facts.options);
-    let mut table = StringTableBuilder::with_capacity(facts.plan.locals().len() + facts.plan.globals().len(), 0);
+    let local_functions = local_functions(facts);
+    let mut table = StringTableBuilder::with_capacity(0, 0);
     let mut place = |(id, text): (PrototypeId, &&str)| if facts.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
     let prototypes = IdVec::from(facts.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
     let mut symbols = IdVec::filled(0, plan_symbols.len());
     let mut sections = IdVec::filled(0, plan_sections.len());
+    let constants = names_of_constants(facts);
     for &entry in facts.plan.locals() {
         match entry {
             Local::Section(id) if plan_sections[id].content == Content::Gone => {}
-            Local::Section(id) => sections[id] = table.add(&plan_sections[id].name.parts()),
-            Local::Symbol(id) if is_named(id) => symbols[id] = table.add(&[plan_symbols[id].name]),
+            Local::Section(id) => {
+                let (section, parts) = (&plan_sections[id], plan_sections[id].name.parts());
+                let is_new = facts.has_name_of_its_own(section, &local_functions);
+                sections[id] = if is_new { table.append(&parts) } else { table.add(&parts) };
+            }
+            Local::Symbol(id) if is_named(id) => {
+                symbols[id] = match constants.get(&id) {
+                    Some((section, number)) => table.add(&[section, ".", number]),
+                    None => table.add(&[plan_symbols[id].name]),
+                }
+            }
             Local::Symbol(_) => {}
         }
     }
+    // No two global symbols have the same name.
     for &id in facts.plan.globals().iter().filter(|&&id| is_named(id)) {
-        symbols[id] = table.add(&[plan_symbols[id].name]);
+        symbols[id] = table.add_last(plan_symbols[id].name);
     }
     let mut machine_sections = IdMap::default();
     let mut renamed_size = 0;
@@ -163,4 +202,25 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
         }
     }
     SymbolNames { prototypes, symbols, sections, machine_sections, renamed_size, table: table.finish() }
+}
+
+/// The names of the constants that compilers made for functions, where there are two views: the section's, and which one of the object
+/// it is. They differ from those in the objects, and only files that are not executed have them.
+fn names_of_constants<'data>(facts: &Facts<'_, 'data>) -> IdMap<SymbolId, (&'data str, String)> {
+    let mut names = IdMap::default();
+    let are_shown = !facts.options.executable() || facts.options.preserve_relocations;
+    if !are_shown || !facts.numbering.has_two_views() {
+        return names;
+    }
+    for object in facts.inputs.files().iter() {
+        let constants = object.symbols.iter().filter_map(|symbol| {
+            let Place::Section(section) = facts.inputs.symbols()[symbol].place else { return None };
+            let section = &facts.inputs.sections()[section];
+            let id = facts.resolution.meaning(symbol)?;
+            let is_constant = matches!(section.role, Role::FunctionConstants(_)) && is_internal(&facts.resolution.symbols()[id]);
+            is_constant.then_some((id, section.name))
+        });
+        names.extend(constants.zip(1u32..).map(|((id, section), number)| (id, (section, number.to_string()))));
+    }
+    names
 }

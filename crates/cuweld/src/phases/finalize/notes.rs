@@ -75,6 +75,10 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
             }
         }
     }
+    if target.views == Views::Two && facts.inputs.files().len() == 0 {
+        // A program of nothing is said to run on no other GPU.
+        merged.extend(Record::sized(info::Attribute(Tag::CAN_FASTPATH_FINALIZE.0), &[0; 8]));
+    }
     let runs_on = runs_on.map(u64::to_le_bytes);
     if let (Some(mask), Some(record)) =
         (&runs_on, merged.iter_mut().find(|record| record.attribute.0 == Tag::CAN_FASTPATH_FINALIZE.0))

@@ -23,7 +23,7 @@ pub fn make(views: Views, sections: &[(Class, &SectionHeader)], table_offset: u6
         }
         Views::Two => sections
             .chunk_by(|(a, _), (b, _)| flags(*a) == flags(*b))
-            .filter_map(|run| segment(flags(run.first()?.0)?, run.iter().map(|&(_, header)| header), Rounding::OfAll))
+            .filter_map(|run| segment(flags(run.first()?.0)?, run.iter().map(|&(_, header)| header), Rounding::OfPlace))
             .collect(),
     };
     let size = ((loaded.len() + 2) * ProgramHeader::SIZE) as u64;
@@ -57,8 +57,8 @@ fn flags(class: Class) -> Option<u32> {
 enum Rounding {
     /// The end of the bytes.
     OfTail,
-    /// The start of the segment.
-    OfAll,
+    /// The start of the file.
+    OfPlace,
 }
 
 /// A segment of consecutive sections. Those without bytes are counted from where the bytes end.
@@ -81,7 +81,7 @@ fn segment<'header>(
     }
     let before = match rounding {
         Rounding::OfTail => 0,
-        Rounding::OfAll => end - start,
+        Rounding::OfPlace => end,
     };
     let memory = without_bytes.iter().fold(before, |size, section| size.next_multiple_of(section.align) + section.size);
     Some(ProgramHeader {

@@ -20,6 +20,19 @@ impl StringTableBuilder {
         StringTableBuilder { bytes: table, known: HashTable::with_capacity(names), hasher: FixedState::default() }
     }
 
+    /// The offset of a name that nobody is going to ask for again; it is added if it is not there.
+    pub fn add_last(&mut self, name: &str) -> u32 {
+        let table = &self.bytes;
+        let is_same = |&other: &u32| {
+            let rest = table[other as usize..].strip_prefix(name.as_bytes());
+            rest.is_some_and(|rest| rest.first() == Some(&0))
+        };
+        match self.known.find(hash(&self.hasher, name.as_bytes()), is_same) {
+            Some(&known) => known,
+            None => self.append(&[name]),
+        }
+    }
+
     /// The offset of a name, given in parts; it is added if it is not there.
     pub fn add(&mut self, parts: &[&str]) -> u32 {
         // It is appended in any case, and taken away again if it was there: so it is in one piece.
@@ -27,7 +40,8 @@ impl StringTableBuilder {
         let (table, hasher) = (&self.bytes, &self.hasher);
         let (before, name) = table.split_at(offset as usize);
         let is_same = |&other: &u32| before[other as usize..].starts_with(name);
-        match self.known.entry(hash(hasher, name), is_same, |&other| hash(hasher, name_at(table, other))) {
+        let (name_hash, hash_of) = (hash(hasher, &name[..name.len() - 1]), |&other: &u32| hash(hasher, name_at(table, other)));
+        match self.known.entry(name_hash, is_same, hash_of) {
             Entry::Occupied(known) => {
                 let known = *known.get();
                 self.bytes.truncate(offset as usize);
@@ -71,10 +85,10 @@ impl StringTableBuilder {
     }
 }
 
-/// The name at an offset, with the zero behind it.
+/// The name at an offset.
 fn name_at(table: &[u8], offset: u32) -> &[u8] {
     let name = &table[offset as usize..];
-    let length = name.iter().position(|&byte| byte == 0).map_or(name.len(), |length| length + 1);
+    let length = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
     &name[..length]
 }
 
@@ -94,6 +108,7 @@ mod tests {
         assert_eq!(table.add(&[".text.", "f"]), 1);
         assert_eq!(table.add(&["f"]), 9);
         assert_eq!(table.add(&[".te", "xt.f"]), 1);
+        assert_eq!(table.add_last("f"), 9);
         let long = "x".repeat(1000);
         assert_eq!(table.add(&[&long, "y"]), 11);
         assert_eq!(table.add(&[&long[..500], &long[500..], "y"]), 11);

@@ -2,7 +2,7 @@
 
 use super::Facts;
 use super::names::Names;
-use crate::id::{SectionId, SymbolId};
+use crate::id::{FunctionId, InputSymbolId, SectionId, SymbolId};
 use crate::phases::load::Place;
 use crate::phases::merge::{Content, Local};
 use crate::phases::number::Extent;
@@ -11,6 +11,7 @@ use crate::stubs;
 use crate::views::View;
 use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SymbolRecord};
 use cubin::symbol::{SymbolKind, info, other};
+use rayon::prelude::*;
 
 /// The symbol table, and the section numbers that do not fit into it.
 #[derive(Default)]
@@ -23,9 +24,6 @@ pub struct SymbolTable {
 
 /// Bits of `other` that mean something to the driver: unified, managed, kernel.
 const OTHER_KEPT: u8 = 0x1c;
-
-/// Bytes of the reserved part of shared memory in front of the variables of the system.
-pub const RESERVED_FOR_TOOLS: u64 = 0x40;
 
 /// Where a symbol is, as the table has it.
 struct Position {
@@ -51,32 +49,53 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View) -> SymbolTable {
     };
     let mut section_numbers = numbers.map(|count| vec![0; count * 4]);
     SymbolRecord { value: facts.plan.null_symbol_value(), ..SymbolRecord::default() }.write(&mut table);
-    for (index, &entry) in entries.iter().enumerate() {
-        let (mut record, section) = match entry {
-            Local::Section(id) => {
-                let name = names.section_symbol(id, view);
-                (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
-            }
-            Local::Symbol(id) => facts.symbol(id, names.symbols[id], view),
-        };
-        if let Some(section) = section {
-            let number = facts.numbering.section(section, view);
-            let fits = number < u32::from(SHN_LORESERVE);
-            record.section = if fits { number as u16 } else { SHN_XINDEX };
-            if let Some(numbers) = &mut section_numbers {
-                let is_linked = facts.numbering.extent() == Extent::ManyLinked
-                    && facts.plan.sections()[section].content != Content::MachineParameters;
-                let shown = match fits {
-                    true if is_linked => facts.plan.creation_number(section),
-                    true => 0,
-                    false => number,
-                };
-                numbers[(index + 1) * 4..(index + 2) * 4].copy_from_slice(&shown.to_le_bytes());
-            }
+    let entry = |entry: Local| match entry {
+        Local::Section(id) => {
+            let name = names.section_symbol(id, view);
+            (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
         }
-        record.write(&mut table[(index + 1) * SymbolRecord::SIZE..]);
+        Local::Symbol(id) => facts.symbol(id, names.symbols[id], view),
+    };
+    let number = |section: SectionId| facts.numbering.section(section, view);
+    let direct = |section: SectionId| {
+        let machine = facts.numbering.section(section, View::Machine);
+        direct_number(number(section), machine, facts.options.imitate_defects)
+    };
+    let (_, records) = table.split_at_mut(SymbolRecord::SIZE);
+    let records = records.par_chunks_exact_mut(SymbolRecord::SIZE).zip(entries).with_min_len(1024);
+    records.for_each(|(out, &local)| {
+        let (mut record, section) = entry(local);
+        if let Some(section) = section {
+            record.section = direct(section).unwrap_or(SHN_XINDEX);
+        }
+        record.write(out);
+    });
+    for (out, &local) in section_numbers.iter_mut().flat_map(|numbers| numbers[4..].chunks_exact_mut(4)).zip(entries) {
+        let (_, Some(section)) = entry(local) else { continue };
+        let is_linked = facts.numbering.extent() == Extent::ManyLinked
+            && facts.plan.sections()[section].content != Content::MachineParameters;
+        let shown = match direct(section).is_some() {
+            true if is_linked => facts.plan.creation_number(section),
+            true => 0,
+            false => number(section),
+        };
+        out.copy_from_slice(&shown.to_le_bytes());
     }
     SymbolTable { table, section_numbers }
+}
+
+/// A section's number, if a symbol's entry has room for it: for its number in the view of the table, given the machine's.
+///
+/// The reference linker lets two numbers stand that mean something else to a reader: 0xfff2 of the machine's, which says
+/// that nobody has placed the symbol yet, and 0xff00 of the other's.
+fn direct_number(number: u32, machine: u32, imitate_defects: bool) -> Option<u16> {
+    let first_reserved = u32::from(SHN_LORESERVE);
+    match number {
+        _ if imitate_defects && machine == u32::from(SHN_COMMON) => Some(SHN_COMMON),
+        number if number < first_reserved => u16::try_from(number).ok(),
+        number if imitate_defects && number == first_reserved && number != machine => Some(SHN_LORESERVE),
+        _ => None,
+    }
 }
 
 impl Facts<'_, '_> {
@@ -111,13 +130,11 @@ impl Facts<'_, '_> {
         };
         let position = if shown { self.shared_position(id, symbol, view) } else { self.position(id, symbol, view) };
         let slot = symbol.function.and_then(|function| self.unified.slot(function));
-        let size = match (symbol.definition, slot) {
-            (_, Some(slot)) if view == View::Machine && self.numbering.has_two_views() => {
-                stubs::machine_symbol_size(slot, self.unified.stubs().len())
+        let size = match (symbol.definition, symbol.function) {
+            _ if slot.is_some() && view == View::Machine && self.numbering.has_two_views() => {
+                stubs::machine_symbol_size(slot.unwrap_or(0), self.unified.stubs().len())
             }
-            (Some(definition), _) if symbol.function.is_some() && view == View::Machine => {
-                self.inputs.machine_symbol(definition.symbol).size
-            }
+            (Some(definition), Some(function)) if view == View::Machine => self.machine_size(function, definition.symbol),
             _ => symbol.size,
         };
         let record = SymbolRecord {
@@ -131,6 +148,16 @@ impl Facts<'_, '_> {
         (record, position.section)
     }
 
+    /// The size of a function's machine code. Where there are two views, an alias has that of its function, as code made anew has.
+    fn machine_size(&self, function: FunctionId, definition: InputSymbolId) -> u64 {
+        let alias_of = self.resolution.functions()[function].alias_of.filter(|_| self.numbering.has_two_views());
+        let original = alias_of.and_then(|original| {
+            let symbol = self.resolution.functions()[original].symbol;
+            self.resolution.symbols()[symbol].definition.map(|definition| definition.symbol)
+        });
+        self.inputs.machine_symbol(original.unwrap_or(definition)).size
+    }
+
     /// Whether variables of an executable keep the type that says that their memory space is known.
     fn keeps_kind(&self, is_undefined: bool, view: View) -> bool {
         view == View::Mercury || (self.numbering.has_two_views() && is_undefined)
@@ -140,7 +167,7 @@ impl Facts<'_, '_> {
         if let Some(align) = symbol.common_align {
             return match self.layout.common(id) {
                 Some(value) => Position { section: self.plan.global_zero(), value, common: false },
-                None => Position { section: None, value: align, common: true },
+                None => Position { section: None, value: align.get().into(), common: true },
             };
         }
         let Some(definition) = symbol.definition else {
@@ -167,12 +194,13 @@ impl Facts<'_, '_> {
         if let Some(value) = self.unified.offset(id) {
             return Position { section: place.map(|place| place.section), value, common: false };
         }
-        if let Some(offset) = self.plan.reserved(id) {
-            let base = if view == View::Machine { RESERVED_FOR_TOOLS } else { 0 };
+        if let Some(offset) = self.plan.reserved(id).filter(|_| self.options.executable()) {
+            let base = if view == View::Machine { self.options.reserved_for_tools() } else { 0 };
             return Position { section: place.map(|place| place.section), value: base + offset, common: false };
         }
         // The value of a shared variable is its alignment until shared memory is laid out.
-        let base = if is_shared_variable(symbol) { 0 } else { place.map_or(0, |place| place.offset) };
+        let is_alignment = is_shared_variable(symbol) || self.plan.reserved(id).is_some();
+        let base = if is_alignment { 0 } else { place.map_or(0, |place| place.offset) };
         Position { section: place.map(|place| place.section), value: base + row.value, common: false }
     }
 
@@ -190,5 +218,33 @@ impl Facts<'_, '_> {
         let counts_from_pool = address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool();
         let base = if counts_from_pool { 0 } else { reserved };
         Position { section, value: offset + base, common: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_numbers_have_no_room() {
+        for (number, machine, expected) in
+            [(0xfeff, 0xfeff, Some(0xfeff)), (0xff00, 0xff00, None), (0x1_0000, 0x1_0000, None), (0x1_0000, 7, None)]
+        {
+            assert_eq!(direct_number(number, machine, false), expected);
+            assert_eq!(direct_number(number, machine, true), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_that_the_reference_lets_stand_are_only_imitated() {
+        for (number, machine, imitated) in [
+            (0xfff2, 0xfff2, Some(0xfff2)),
+            (0x1_9c34, 0xfff2, Some(0xfff2)),
+            (0xff00, 0x6000, Some(0xff00)),
+            (0xfff2, 0x6000, None),
+        ] {
+            assert_eq!(direct_number(number, machine, false), None);
+            assert_eq!(direct_number(number, machine, true), imitated);
+        }
     }
 }

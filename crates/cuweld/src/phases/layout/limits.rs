@@ -20,7 +20,7 @@ pub fn check(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<SectionI
             _ => None,
         });
         match (section.content, section.kind.constant_bank(), owner) {
-            (Content::KernelShared(kernel), ..) if executable && shared.used_by(kernel) > target.shared_limit => {
+            (Content::KernelShared(kernel), ..) if executable && shared.used_by(kernel) > facts.options.shared_limit() => {
                 report.add(facts.too_much_shared(kernel, shared));
             }
             (Content::Pieces, Some(0), Some(kernel)) if executable && used > limit => {
@@ -62,7 +62,11 @@ impl Facts<'_, '_> {
     }
 
     fn too_much_shared(&self, kernel: FunctionId, shared: &SharedLayout) -> Diagnostic {
-        let (used, limit, target) = (shared.used_by(kernel), self.options.target.shared_limit, self.options.target.name);
+        let (used, limit, target) = (
+            shared.used_by(kernel),
+            self.options.target.static_shared_limit(self.options.extended_shared),
+            self.options.target.name,
+        );
         let diagnostic = Diagnostic::new(Message::TooMuchShared { kernel: self.name(kernel), used, limit }).headline(format!(
             "kernel '{}' has {used} bytes of static shared memory; {limit} are the most on {target}",
             self.shown(kernel)

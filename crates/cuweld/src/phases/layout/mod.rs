@@ -96,7 +96,7 @@ pub fn layout(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Layout, Fail
         // Behind everything that has a place already, the newest first.
         for symbol in facts.resolution.commons().collect::<Vec<_>>().into_iter().rev() {
             let row = &facts.resolution.symbols()[symbol];
-            let needed = row.common_align.unwrap_or(1);
+            let needed = row.common_align.map_or(1, |align| u64::from(align.get()));
             let offset = size[section].next_multiple_of(needed);
             commons.insert(symbol, offset);
             size[section] = offset + row.size;

@@ -6,7 +6,7 @@
 use crate::id::{Id, InputSectionId};
 use crate::views::{self, CAPSULE_PREFIX, MERCURY_PREFIX};
 use cubin::capsule::Capsule;
-use cubin::elf::SHF_CUDA_MERCURY;
+use cubin::elf::{SHF_CUDA_MERCURY, SHF_EXECINSTR, SHT_PROGBITS};
 use cubin::read::Section;
 use cubin::section::SectionType;
 use cubin::target::Views;
@@ -40,7 +40,15 @@ impl Arrangement {
                         search.find(start, rest)
                     }
                 };
-                let twin = twin.filter(|&twin| sections.get(twin as usize).is_some_and(|twin| !is_mercury(twin)));
+                // Both have bytes in the file, or neither: the size of one says how many the other has in the result.
+                let has_bytes = !views::plain_kind(section.kind()).is_no_bits();
+                let fits = |twin: &Section<'_>| {
+                    !is_mercury(twin)
+                        && twin.kind() != SectionType::NULL
+                        && has_bytes != twin.kind().is_no_bits()
+                        && (is_machine_code(twin) || !is_code(section))
+                };
+                let twin = twin.filter(|&twin| sections.get(twin as usize).is_some_and(fits));
                 let twin = twin.ok_or(section.index)?;
                 machine[section.index as usize] = Some(twin);
                 is_twin[twin as usize] = true;
@@ -127,6 +135,17 @@ impl<'file, 'data> Search<'file, 'data> {
 /// Whether a section belongs to the Mercury view alone.
 pub(super) fn is_mercury(section: &Section<'_>) -> bool {
     section.header.flags & SHF_CUDA_MERCURY != 0
+}
+
+/// Whether a section holds code of either view.
+pub(super) fn is_code(section: &Section<'_>) -> bool {
+    section.kind() == SectionType::CAPSULE || section.header.flags & SHF_EXECINSTR != 0
+}
+
+/// Whether a section holds machine code.
+fn is_machine_code(section: &Section<'_>) -> bool {
+    let is_of_code = matches!(section.kind(), SectionType(SHT_PROGBITS) | SectionType::UNIFIED_FUNCTIONS);
+    is_of_code && section.header.flags & SHF_EXECINSTR != 0 && !section.data.is_empty()
 }
 
 /// The name of a section without what marks it as one of the Mercury view.

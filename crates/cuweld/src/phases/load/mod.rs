@@ -11,7 +11,7 @@ mod read;
 
 pub use demand::Demand;
 
-use crate::diagnostics::{Failure, Message, Report};
+use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::id::{FileId, Id, IdRange, IdVec, InputSectionId, InputSymbolId};
 use crate::options::Options;
 use crate::views::View;
@@ -138,13 +138,19 @@ pub struct InputSection<'data> {
     pub owner: Option<InputSymbolId>,
     /// The machine's side of the section, where the object has two views of the program.
     pub machine: Option<InputSectionId>,
-    /// For relocations: the entries.
-    pub entries: Option<Entries<'data>>,
     /// For relocations: whether an entry after the first has no addend.
     pub later_entry_without_addend: bool,
 }
 
-impl InputSection<'_> {
+impl<'data> InputSection<'data> {
+    /// The entries of a section of relocations; none for any other.
+    pub fn entries(&self) -> Entries<'data> {
+        match self.role {
+            Role::Relocations { explicit_addends } => Entries::in_data(self.data, explicit_addends),
+            _ => Entries::in_data(&[], false),
+        }
+    }
+
     /// Whether it is the stub of a unified function.
     pub fn is_stub(&self) -> bool {
         self.kind == SectionType::UNIFIED_FUNCTIONS
@@ -302,8 +308,7 @@ impl<'data> Inputs<'data> {
         section: InputSectionId,
     ) -> impl DoubleEndedIterator<Item = InputRelocation> + use<'data> {
         let first_symbol = self.files[file].symbols.first().index();
-        let entries = self.sections[section].entries.clone();
-        entries.into_iter().flatten().map(move |entry| InputRelocation {
+        self.sections[section].entries().map(move |entry| InputRelocation {
             offset: entry.offset,
             kind: entry.kind,
             symbol: (entry.symbol != 0).then(|| InputSymbolId::from_index(first_symbol + entry.symbol as usize)),
@@ -317,9 +322,9 @@ impl<'data> Inputs<'data> {
         FileId::from_index(behind.saturating_sub(1))
     }
 
-    /// The symbol that a record of `file` means by this raw index.
-    pub fn symbol_of(&self, file: FileId, raw: u32) -> InputSymbolId {
-        InputSymbolId::from_index(self.files[file].symbols.first().index() + raw as usize)
+    /// The symbol that a record of `file` means by this raw index. Only the machine's records may name one that is not there.
+    pub fn symbol_of(&self, file: FileId, raw: u32) -> Option<InputSymbolId> {
+        self.files[file].symbols.get(raw)
     }
 }
 
@@ -336,6 +341,21 @@ pub struct InputRelocation {
     pub addend: i64,
 }
 
+/// Checks whether an object may take part in a link at all: that it can be read, and is for the target.
+///
+/// What it holds is not looked at: that takes time, and [`load`] does it.
+pub fn check(input: &Input<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
+    read::open(input, options).map(drop).or_else(|diagnostic| refuse(input, options, *diagnostic, report))
+}
+
+/// Refuses an object.
+fn refuse<T>(input: &Input<'_>, options: &Options, diagnostic: Diagnostic, report: &mut Report) -> Result<T, Failure> {
+    if matches!(diagnostic.message, Message::WrongArchitecture { .. }) && read::lacks_a_view(input, options.target) {
+        report.say(Message::LimitedByInput { file: input.name.into(), number: options.target.number });
+    }
+    report.fatal(diagnostic)
+}
+
 /// Reads the inputs.
 pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Report) -> Result<Inputs<'data>, Failure> {
     let results: Vec<_> = inputs.par_iter().map(|input| read::read(input, options)).collect();
@@ -343,12 +363,7 @@ pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Repo
     for (result, input) in results.into_iter().zip(inputs) {
         match result {
             Ok(object) => parsed.push(object),
-            Err(diagnostic) => {
-                if matches!(diagnostic.message, Message::WrongArchitecture { .. }) && read::lacks_a_view(input, options.target) {
-                    report.say(Message::LimitedByInput { file: input.name.into(), number: options.target.number });
-                }
-                return report.fatal(*diagnostic);
-            }
+            Err(diagnostic) => return refuse(input, options, *diagnostic, report),
         }
     }
     let left_out = demand::left_out(inputs, &parsed, &options.keep);

@@ -1,6 +1,6 @@
 //! Reading one object.
 
-use super::arrange::{Arrangement, is_mercury, plain_name};
+use super::arrange::{Arrangement, is_code, is_mercury, plain_name};
 use super::{
     CallRecord, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Parsed, Place, Role, UnifiedEntry, UnifiedTable,
     is_shared,
@@ -44,19 +44,32 @@ impl Damage {
     }
 }
 
-/// Reads an object. `None`: it is linked already and has nothing to add.
-pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
-    let damaged = |Damage(problem): Damage| Box::new(Diagnostic::new(Message::BadObject { file: input.name.into(), problem }));
-    let file = File::parse(input.bytes).map_err(|error| damaged(error.into()))?;
+/// Something is wrong with an object.
+fn damaged(input: &Input<'_>, Damage(problem): Damage) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(Message::BadObject { file: input.name.into(), problem }))
+}
+
+/// Opens an object that may take part in the link. `None`: it is linked already and has nothing to add.
+pub(super) fn open<'data>(input: &Input<'data>, options: &Options) -> Result<Option<File<'data>>, Box<Diagnostic>> {
+    let file = File::parse(input.bytes).map_err(|error| damaged(input, error.into()))?;
     if file.header().kind == cubin::elf::ET_EXEC {
         return Ok(None);
     }
     check_fitness(&file, input.name, options)?;
-    let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| {
-        damaged(match file.section(index) {
-            Some(section) => Damage::of(section, "there is no machine code or data for it".into()),
-            None => Damage("machine code is missing".into()),
-        })
+    Ok(Some(file))
+}
+
+/// Reads an object. `None`: it is linked already and has nothing to add.
+pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
+    let damaged = |damage: Damage| damaged(input, damage);
+    let Some(file) = open(input, options)? else { return Ok(None) };
+    let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| match file.section(index) {
+        Some(section) if is_code(section) => {
+            let message = Message::NoMachineCode { file: input.name.into(), target: options.target.name.into() };
+            Box::new(Diagnostic::new(message).hint(COMPILE_OR_HAND_OVER))
+        }
+        Some(section) => damaged(Damage::of(section, "the machine's side of it is missing".into())),
+        None => damaged(Damage("the machine's side of the program is missing".into())),
     })?;
     let reader = Reader { file: &file, arrangement, views: options.target.views };
     let mut parsed = reader.read(input.name).map_err(damaged)?;
@@ -72,6 +85,9 @@ fn newer_toolkit(file: &File<'_>) -> Option<u32> {
     file.toolkit().filter(|&found| found > KNOWN_TOOLKIT)
 }
 
+/// What helps where code would have to be generated.
+const COMPILE_OR_HAND_OVER: &str = "compile it for the target, or name the toolkit's linker with --finalizer";
+
 /// Whether an object may take part in a link for the target at all.
 fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Box<Diagnostic>> {
     let target = options.target;
@@ -81,9 +97,11 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
     if target.views == Views::Two && file.sm() != target.number && !runs_as_it_is(file, target) {
         let compiled_for = format!("sm_{}", file.sm());
         let message = Message::NotForTheTarget { file: name.into(), target: target.name.into(), compiled_for };
-        return Err(Box::new(
-            Diagnostic::new(message).hint("compile it for the target, or name the toolkit's linker with --finalizer"),
-        ));
+        return Err(Box::new(Diagnostic::new(message).hint(COMPILE_OR_HAND_OVER)));
+    }
+    if target.views == Views::Two && file.mercury_symbol_table().is_none() {
+        let message = Message::NoMercuryCode { file: name.into(), target: target.name.into() };
+        return Err(Box::new(Diagnostic::new(message)));
     }
     let toolkit = file.toolkit();
     if let Some(found) = newer_toolkit(file).filter(|_| options.refuse_newer_objects) {
@@ -170,33 +188,37 @@ impl<'data> Reader<'_, 'data> {
                 _ => section,
             };
             let align = aligned.header.align.max(1);
-            if !align.is_power_of_two() || align > MAX_ALIGN {
-                return Err(Damage::of(section, format!("alignment {align:#x} is not a power of two up to {MAX_ALIGN:#x}")));
+            // Compilers align the file as well, so that a larger one has its place in it.
+            let largest = MAX_ALIGN.max(self.file.bytes().len() as u64);
+            if !align.is_power_of_two() || align > largest {
+                return Err(Damage::of(section, format!("alignment {align:#x} is not a power of two up to {largest:#x}")));
             }
-            if section.header.size > MAX_SIZE {
+            // Shared memory that is reserved takes room in the file where there are two views.
+            let most = if role == Role::ReservedShared { MAX_SHARED } else { MAX_SIZE };
+            if section.header.size > most {
                 return Err(Damage::of(section, format!("size {:#x} is more than any GPU has", section.header.size)));
             }
-            let entries = match role {
-                Role::Relocations { .. } => Some(relocation::entries(section)?),
-                _ => None,
+            let later_entry_without_addend = match role {
+                Role::Relocations { explicit_addends } => {
+                    let mut later = relocation::entries(section)?.skip(1);
+                    explicit_addends && later.any(|entry| entry.addend == 0)
+                }
+                _ => false,
             };
-            let has_addends = role == Role::Relocations { explicit_addends: true };
-            let later_entry_without_addend =
-                has_addends && entries.clone().into_iter().flatten().skip(1).any(|entry| entry.addend == 0);
             sections.push(InputSection {
                 name,
                 role,
                 kind,
                 flags,
                 align,
-                size: section.header.size,
+                // The first header may hold a number that has found no room in the file header.
+                size: if kind == SectionType::NULL { 0 } else { section.header.size },
                 data: section.data,
                 target,
                 first_attached: None,
                 next_attached: None,
                 owner: None,
                 machine,
-                entries,
                 later_entry_without_addend,
             });
         }
@@ -212,13 +234,15 @@ impl<'data> Reader<'_, 'data> {
 
     /// The symbols. Sections learn what function they are the code of.
     fn symbols(&self, sections: &mut [InputSection<'data>]) -> Result<Vec<InputSymbol<'data>>, Damage> {
-        let (raw, table) = match self.views {
-            Views::One => (self.file.symbols()?, self.file.symbol_table()),
-            Views::Two => (self.file.mercury_symbols()?, self.file.mercury_symbol_table()),
+        let table = match self.views {
+            Views::One => self.file.symbol_table(),
+            Views::Two => self.file.mercury_symbol_table(),
         };
+        let raw = self.file.each_linked_symbol(self.views)?;
         let table = table.and_then(|index| self.file.section(index));
         let mut symbols = Vec::with_capacity(raw.len());
-        for (index, symbol) in raw.iter().enumerate() {
+        for (index, symbol) in raw.enumerate() {
+            let symbol = symbol?;
             let problem = |text: String| match table {
                 Some(section) => Damage::at(section, index as u64 * SymbolRecord::SIZE as u64, text),
                 None => Damage(text),
@@ -331,8 +355,8 @@ impl<'data> Reader<'_, 'data> {
             // Offsets in a capsule count in the code that it stands for.
             let code = target.owner.filter(|_| target.machine.is_some()).map(|owner| symbols[owner.index()].size);
             let size = code.unwrap_or(target.data.len() as u64);
-            for (number, entry) in section.entries.clone().into_iter().flatten().enumerate() {
-                let problem = |text: String| Damage::at(raw, number as u64 * raw.header.entry_size, text);
+            for (number, entry) in section.entries().enumerate() {
+                let problem = |text: String| Damage::at(raw, (number as u64).saturating_mul(raw.header.entry_size), text);
                 if entry.symbol as usize >= symbols_count {
                     return Err(problem(format!("relocation names symbol {} of {symbols_count}", entry.symbol)));
                 }
@@ -425,10 +449,13 @@ impl<'data> Reader<'_, 'data> {
     }
 }
 
-/// More than any section is aligned to, and little enough that sums of sizes can not overflow.
+/// More than most sections are aligned to, and little enough that padding takes no memory to speak of.
 const MAX_ALIGN: u64 = 1 << 20;
 /// Far above the memory of any GPU; sums of as many sizes as there are sections stay below 64 bits.
 const MAX_SIZE: u64 = 1 << 40;
+
+/// Above the shared memory of any GPU.
+const MAX_SHARED: u64 = 1 << 20;
 
 /// Name, type and flags of a section, as if there were but one view.
 fn plain_header<'data>(section: &Section<'data>) -> (&'data str, SectionType, u64) {

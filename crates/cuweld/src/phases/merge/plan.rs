@@ -21,6 +21,7 @@ pub struct Plan<'data> {
     pub(super) null_symbol_value: u64,
     pub(super) first_of_inputs: SectionId,
     pub(super) skips_creation_number: bool,
+    pub(super) twice_numbered: Vec<SectionId>,
 }
 
 impl<'data> Plan<'data> {
@@ -66,10 +67,12 @@ impl<'data> Plan<'data> {
 
     /// The number that the reference linker gives a section when it creates it, which its table of large section numbers shows.
     ///
-    /// Counted from 1; in an executable one number is skipped behind the sections that every file starts with.
+    /// Counted from 1; in an executable one number is skipped behind the sections that every file starts with. Where there are two
+    /// views, a section that is made for relocations without addends, which then stays empty, takes two numbers.
     pub fn creation_number(&self, section: SectionId) -> u32 {
-        let number = section.index() as u32 + 1;
-        if self.skips_creation_number && section >= self.first_of_inputs { number + 1 } else { number }
+        let number = section.index() + 1 + self.twice_numbered.partition_point(|&twice| twice < section);
+        let skipped = self.skips_creation_number && section >= self.first_of_inputs;
+        (number + usize::from(skipped)) as u32
     }
 
     /// Whether section numbers outgrow the 16 bits that symbols have for them: counted as the sections are created, although some
@@ -331,5 +334,33 @@ impl<'data> Name<'data> {
 impl fmt::Display for Name<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.parts().iter().try_for_each(|part| out.write_str(part))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_sections_take_two_creation_numbers() {
+        let id = SectionId::from_index;
+        let mut plan = Plan {
+            sections: IdVec::new(),
+            locals: Vec::new(),
+            globals: Vec::new(),
+            placement: IdVec::new(),
+            functions: IdVec::new(),
+            module_shared: None,
+            global_zero: None,
+            reserved: IdMap::default(),
+            null_symbol_value: 0,
+            first_of_inputs: id(8),
+            skips_creation_number: true,
+            twice_numbered: vec![id(10), id(12)],
+        };
+        let numbers = |plan: &Plan<'_>| [0, 7, 8, 10, 11, 12, 13].map(|index| plan.creation_number(id(index)));
+        assert_eq!(numbers(&plan), [1, 8, 10, 12, 14, 15, 17]);
+        plan.skips_creation_number = false;
+        assert_eq!(numbers(&plan), [1, 8, 9, 11, 13, 14, 16]);
     }
 }

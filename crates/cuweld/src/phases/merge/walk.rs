@@ -79,6 +79,11 @@ pub fn merge<'data>(facts: &Facts<'_, 'data>) -> (Plan<'data>, Vec<SharedVariabl
     (walk.plan, walk.shared)
 }
 
+/// How many sections belong to one function; nearly all sections of the output are made for one of these.
+fn sections_of_functions(inputs: &Inputs<'_>) -> usize {
+    inputs.sections().iter().filter(|section| section.target.is_some() || section.role == Role::Text).count()
+}
+
 pub(super) struct Walk<'facts, 'data> {
     pub(super) facts: &'facts Facts<'facts, 'data>,
     pub(super) plan: Plan<'data>,
@@ -96,7 +101,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let mut walk = Walk {
             facts,
             plan: Plan {
-                sections: IdVec::new(),
+                sections: IdVec::with_capacity(sections_of_functions(facts.inputs) + facts.resolution.functions().len() / 4),
                 locals: Vec::new(),
                 globals: Vec::new(),
                 placement: IdVec::filled(None, facts.inputs.sections().len()),
@@ -108,6 +113,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 null_symbol_value: 0,
                 first_of_inputs: SectionId::from_index(0),
                 skips_creation_number: facts.options.executable(),
+                twice_numbered: Vec::new(),
             },
             by_name: HashMap::default(),
             shared: Vec::new(),
@@ -158,6 +164,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     ) -> SectionId {
         let entry_size = match content {
             Content::Symbols | Content::ResolvedRelocations | Content::Relocations { explicit_addends: true } => 24,
+            Content::TextureRelocations(_) if kind.0 == SHT_RELA => 24,
             Content::Relocations { explicit_addends: false } | Content::TextureRelocations(_) => 16,
             Content::CallGraph | Content::Prototypes | Content::RelocationActions => 8,
             Content::SymbolSectionNumbers => 4,
@@ -438,8 +445,10 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 let output = self.create_without_symbol(name, Content::Pieces, section.kind, flags, section.align);
                 self.plan.sections[output].target = Some(text);
                 if self.facts.options.executable() {
-                    let (kind, content) = (SectionType(SHT_REL), Content::TextureRelocations(function));
-                    let relocations = self.create_for(output, name.relocation(".rel"), content, kind, 0, 8);
+                    let (prefix, kind) = relocation_kind(self.facts.options.force_explicit_addends);
+                    let flags = if kind.0 == SHT_RELA { SHF_INFO_LINK } else { 0 };
+                    let content = Content::TextureRelocations(function);
+                    let relocations = self.create_for(output, name.relocation(prefix), content, kind, flags, 8);
                     self.plan.functions[function].texture_relocations = Some(relocations);
                 }
                 self.plan.locals.push(Local::Section(output));
@@ -495,10 +504,13 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             let section = &inputs.sections()[id];
             let (Role::Relocations { explicit_addends }, Some(target)) = (section.role, section.target) else { continue };
             let (Some(place), true) = (self.plan.placement[target], section.size > 0) else { continue };
-            let explicit_addends = explicit_addends || self.facts.options.force_explicit_addends;
             let [any, later_without_addend] = self.entries_taken(file, id, target);
             if any {
                 self.relocation_section(place.section, explicit_addends);
+            }
+            // Asked for explicit addends, the reference linker makes both sections, and leaves this one empty.
+            if any && self.facts.options.force_explicit_addends {
+                self.relocation_section(place.section, true);
             }
             if later_without_addend && explicit_addends {
                 self.relocation_section(place.section, false);
@@ -536,12 +548,15 @@ impl<'facts, 'data> Walk<'facts, 'data> {
 
     /// Makes the section with the relocations of a section, if it is not there.
     pub(super) fn relocation_section(&mut self, target: SectionId, explicit_addends: bool) {
-        let (prefix, kind) = if explicit_addends { (".rela", SHT_RELA) } else { (".rel", SHT_REL) };
+        let (prefix, kind) = relocation_kind(explicit_addends);
         let name = self.plan.sections[target].name;
         let known = self.plan.sections[target].relocations;
         if (if explicit_addends { known.explicit } else { known.implicit }).is_none() {
             let content = Content::Relocations { explicit_addends };
-            let id = self.create_for(target, name.relocation(prefix), content, SectionType(kind), SHF_INFO_LINK, 8);
+            let id = self.create_for(target, name.relocation(prefix), content, kind, SHF_INFO_LINK, 8);
+            if !explicit_addends && self.facts.options.target.views == Views::Two {
+                self.plan.twice_numbered.push(id);
+            }
             let known = &mut self.plan.sections[target].relocations;
             *(if explicit_addends { &mut known.explicit } else { &mut known.implicit }) = Some(id);
         }
@@ -577,4 +592,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             self.create(Name::plain(".nv.rel.action"), content, kind, 0, 8);
         }
     }
+}
+
+/// How the name of a section of relocations begins, and its type.
+fn relocation_kind(explicit_addends: bool) -> (&'static str, SectionType) {
+    if explicit_addends { (".rela", SectionType(SHT_RELA)) } else { (".rel", SectionType(SHT_REL)) }
 }

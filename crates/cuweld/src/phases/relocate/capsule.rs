@@ -6,14 +6,14 @@
 
 use crate::id::{FileId, InputSectionId};
 use crate::phases::load::{Inputs, Role};
-use cubin::capsule::{Capsule, Group, INSTRUCTION_SIZE};
+use cubin::capsule::{Capsule, INSTRUCTION_SIZE, Verbatim};
 
 /// The symbol of the Mercury view that machine code has resolved already: relocations against it have no counterpart there.
 const RESOLVED_IN_MACHINE_CODE: &str = ".nv.reservedSmem.cap";
 
 /// Where the fields are that the relocations of one function's Mercury code change.
 pub(super) struct CapsuleFields {
-    groups: Vec<Group>,
+    verbatim: Vec<Verbatim>,
     /// Per relocation: the offset of its counterpart in the machine code.
     machine: Vec<Option<u64>>,
 }
@@ -39,15 +39,15 @@ impl CapsuleFields {
                 _ => of_machine.next(),
             })
             .collect();
-        Ok(CapsuleFields { groups: Capsule::new(section.data)?.groups()?, machine })
+        Ok(CapsuleFields { verbatim: Capsule::new(section.data)?.verbatim()?, machine })
     }
 
     /// Where in the capsule the field of a relocation is: nowhere, unless its instruction is stored verbatim.
     pub(super) fn offset(&self, relocation: usize, offset: u64) -> Option<u64> {
         let instruction = self.machine.get(relocation).copied().flatten()? / INSTRUCTION_SIZE;
-        let index = self.groups.partition_point(|group| group.machine.end <= instruction);
-        let record = self.groups.get(index)?.verbatim.clone()?;
+        let index = self.verbatim.partition_point(|one| one.machine.end <= instruction);
+        let found = self.verbatim.get(index).filter(|one| one.machine.contains(&instruction))?;
         // The operands are in the last part of an instruction that has several.
-        Some(record.end as u64 - INSTRUCTION_SIZE + offset % INSTRUCTION_SIZE)
+        Some(found.stored.end as u64 - INSTRUCTION_SIZE + offset % INSTRUCTION_SIZE)
     }
 }

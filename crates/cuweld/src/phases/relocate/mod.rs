@@ -7,6 +7,7 @@
 //! The reference linker keeps relocations in lists with the newest in front, and writes them in that order.
 
 mod capsule;
+mod outcomes;
 
 use super::layout::Layout;
 use super::live::LiveSet;
@@ -15,7 +16,7 @@ use super::merge::{Content, OutputSection, Piece, Plan};
 use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_shared_variable, is_texture};
 use super::unified::Unified;
 use crate::diagnostics::{Failure, Message, Report};
-use crate::id::{FileId, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FileId, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
 use crate::stubs;
 use crate::views::View;
@@ -23,7 +24,9 @@ use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
 use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
-use rayon::prelude::*;
+pub use outcomes::Outcome;
+use outcomes::{Outcomes, Run};
+use std::cmp::Reverse;
 
 /// What is left of the relocations, and what has to be written into the sections.
 #[derive(Debug)]
@@ -31,20 +34,6 @@ pub struct Relocations {
     linked: Outcomes,
     /// In the machine's view, where that is not the one that is linked. Debug information has a phase of its own.
     machine: Option<Outcomes>,
-}
-
-/// What became of the relocations of all sections; most have none.
-type Outcomes = IdVec<SectionId, Option<Box<Outcome>>>;
-
-/// What became of the relocations of one section.
-#[derive(Debug)]
-pub struct Outcome {
-    /// Those that stay, in file order.
-    pub kept: Vec<Kept>,
-    /// Those that were applied, in file order, where that is recorded.
-    pub resolved: Vec<Kept>,
-    /// What to write.
-    pub patches: Vec<Patch>,
 }
 
 /// A relocation of the output.
@@ -86,29 +75,16 @@ pub struct Patch {
     pub add: bool,
 }
 
-impl Outcome {
-    const fn new() -> Self {
-        Outcome { kept: Vec::new(), resolved: Vec::new(), patches: Vec::new() }
-    }
-
-    fn is_none(&self) -> bool {
-        self.kept.is_empty() && self.resolved.is_empty() && self.patches.is_empty()
-    }
-}
-
-/// What becomes of no relocations.
-static NOTHING: Outcome = Outcome::new();
-
 impl Relocations {
     /// What became of the relocations of a section, as it is linked.
-    pub fn of(&self, section: SectionId) -> &Outcome {
-        self.linked[section].as_deref().unwrap_or(&NOTHING)
+    pub fn of(&self, section: SectionId) -> Outcome<'_> {
+        self.linked.section(section)
     }
 
     /// What became of the relocations of a section in a view.
-    pub fn in_view(&self, section: SectionId, view: View) -> &Outcome {
+    pub fn in_view(&self, section: SectionId, view: View) -> Outcome<'_> {
         match (view, &self.machine) {
-            (View::Machine, Some(machine)) => machine[section].as_deref().unwrap_or(&NOTHING),
+            (View::Machine, Some(machine)) => machine.section(section),
             _ => self.of(section),
         }
     }
@@ -162,6 +138,11 @@ mod kinds {
     /// Whether a relocation fills a field that selects a constant: its offset, and in some its bank.
     pub fn selects_constant(kind: RelocationType) -> bool {
         matches!(kind.0, 59 | 60 | 64 | 65 | 66 | 115 | 0x1_0003 | 0x1_0004)
+    }
+
+    /// Whether a relocation fills a whole word with an address in the symbol's own memory.
+    pub fn is_plain_address(kind: RelocationType) -> bool {
+        matches!(kind.0, 1 | 2 | 0x1_0002)
     }
 
     /// Whether a relocation is one of the Mercury view.
@@ -231,19 +212,16 @@ pub(super) enum Decision {
 
 impl Facts<'_, '_> {
     fn sections(&self, view: View) -> Result<Outcomes, Damage> {
-        let outcome = |section| self.section(section, view).map(|found| (!found.is_none()).then(|| Box::new(found)));
-        let sections = self.plan.sections().as_slice();
-        let outcomes: Result<Vec<Option<Box<Outcome>>>, Damage> = sections.par_iter().with_min_len(64).map(outcome).collect();
-        Ok(IdVec::from(outcomes?))
+        Outcomes::of(self.plan.sections().as_slice(), |section, run| self.section(section, view, run))
     }
 
-    fn section(&self, section: &OutputSection<'_>, view: View) -> Result<Outcome, Damage> {
-        let mut outcome = Outcome::new();
+    /// Decides about the relocations of a section.
+    fn section(&self, section: &OutputSection<'_>, view: View, run: &mut Run) -> Result<(), Damage> {
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
         let is_separate_debug =
             section.content == Content::Debug && self.options.target.views == Views::Two && view == View::Machine;
         if !has_relocations || section.content == Content::Gone || is_separate_debug {
-            return Ok(outcome);
+            return Ok(());
         }
         // Debug information of the Mercury view is none of the driver's business.
         let records = self.options.preserve_relocations && !(section.content == Content::Debug && view == View::Mercury);
@@ -251,12 +229,14 @@ impl Facts<'_, '_> {
         for piece in section.pieces.newest_first().iter() {
             let file = self.inputs.file_of_section(piece.section);
             let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
-            let lists: Vec<_> = self.inputs.attached(source).collect();
+            // The newest first; there is hardly ever more than one.
+            let is_list = |id: &InputSectionId| matches!(self.inputs.sections()[*id].role, Role::Relocations { .. });
+            let lists: Vec<InputSectionId> = self.inputs.attached(source).filter(is_list).collect();
+            let kept_before = run.kept.len();
             for list in lists.into_iter().rev() {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
-                let explicit_addends = explicit_addends || self.options.force_explicit_addends;
                 let mut capsule = None;
-                let count = self.inputs.sections()[list].entries.as_ref().map_or(0, ExactSizeIterator::len);
+                let count = self.inputs.sections()[list].entries().len();
                 for (entry, index) in self.inputs.relocations(file, list).rev().zip((0..count).rev()) {
                     let Some(symbol) = entry.symbol else { continue };
                     let target = piece.section;
@@ -270,7 +250,7 @@ impl Facts<'_, '_> {
                     let (patch, kept) = match self.decide(section, file, symbol, entry, explicit_addends) {
                         Decision::Drop => continue,
                         Decision::Keep(kept) => {
-                            outcome.kept.push(kept);
+                            run.kept.push(kept);
                             continue;
                         }
                         Decision::ApplyUnrecorded(patch) => (patch, None),
@@ -281,15 +261,27 @@ impl Facts<'_, '_> {
                         let capsule =
                             capsule.as_ref().map_err(|error| Damage { section: piece.section, error: error.clone() })?;
                         let offset = capsule.offset(index, patch.offset);
-                        outcome.patches.extend(offset.map(|offset| Patch { offset, add: false, ..patch }));
+                        run.patches.extend(offset.map(|offset| Patch { offset, add: false, ..patch }));
                     } else {
-                        outcome.patches.push(patch);
+                        run.patches.push(patch);
                     }
-                    outcome.resolved.extend(kept.filter(|_| records));
+                    run.resolved.extend(kept.filter(|_| records));
                 }
             }
+            if piece.origin.is_some() {
+                self.sort_by_tables(&mut run.kept[kept_before..], piece, file);
+            }
         }
-        Ok(outcome)
+        Ok(())
+    }
+
+    /// Sorts the relocations of constants that moved to a kernel: they were moved table by table, the newest first.
+    fn sort_by_tables(&self, kept: &mut [Kept], piece: Piece, file: FileId) {
+        let symbols = self.inputs.files()[file].symbols.iter().map(|symbol| &self.inputs.symbols()[symbol]);
+        let tables = symbols.filter(|row| row.place == Place::Section(piece.section) && row.kind != SymbolKind::SECTION);
+        let mut starts: Vec<u64> = tables.map(|row| piece.offset + row.value).collect();
+        starts.sort_unstable();
+        kept.sort_by_key(|entry| Reverse(starts.partition_point(|&start| start <= entry.offset)));
     }
 
     /// Where an offset in a piece of a section is in the section; nowhere, if that part of the piece is left out.
@@ -309,12 +301,13 @@ impl Facts<'_, '_> {
         file: FileId,
         mention: InputSymbolId,
         entry: InputRelocation,
-        explicit_addend: bool,
+        explicit_in_input: bool,
     ) -> Decision {
         if kinds::is_hint(entry.kind) {
             return Decision::Drop;
         }
         let is_debug = section.content == Content::Debug;
+        let explicit_addend = explicit_in_input || self.options.force_explicit_addends;
         let keep = |referent: Referent, addend: i64| Kept {
             offset: entry.offset,
             kind: if self.options.drops_unified_tables() { kinds::without_unified_tables(entry.kind) } else { entry.kind },
@@ -338,7 +331,7 @@ impl Facts<'_, '_> {
         }
         let function = self.resolution.function(mention);
         let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
-        if follows_code(section) && explicit_addend && function.is_some_and(was_dropped) {
+        if follows_code(section) && explicit_in_input && function.is_some_and(was_dropped) {
             return Decision::Drop;
         }
         let Some(id) = self.resolution.meaning(mention) else { return Decision::Drop };
@@ -359,6 +352,11 @@ impl Facts<'_, '_> {
             let is_dynamic = symbol.definition.is_none();
             return if is_dynamic { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
+        if let Some(offset) = self.plan.reserved(id).filter(|_| self.options.executable() && !kinds::is_mercury(entry.kind)) {
+            // The Mercury view leaves them to whoever makes machine code of it.
+            let address = self.options.reserved_for_tools() + offset;
+            return Decision::ApplyUnrecorded(Patch { add: true, ..patch(address.wrapping_add_signed(entry.addend)) });
+        }
         if is_texture(symbol) && kinds::selects_texture(entry.kind) {
             let textures = self.layout.textures();
             // The Mercury view counts slots from the first; the machine's has the parameters before them.
@@ -374,7 +372,8 @@ impl Facts<'_, '_> {
                 None => {}
             }
         }
-        if kinds::selects_constant(entry.kind)
+        // Data that holds the address of a constant means its place in the bank, unless the address is a generic one.
+        if (kinds::selects_constant(entry.kind) || (!is_debug && kinds::is_plain_address(entry.kind)))
             && let Some((value, bank, gone)) = self.constant(symbol)
         {
             let patch = Patch { bank: Some(bank), ..patch(value.wrapping_add_signed(entry.addend)) };

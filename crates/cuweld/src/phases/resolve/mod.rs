@@ -14,6 +14,7 @@ mod walk;
 use super::load::{Inputs, Place, Role, is_shared};
 use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use cubin::symbol::{Binding, SymbolKind};
+use std::num::NonZeroU32;
 use std::ops::Range;
 pub use walk::resolve;
 
@@ -58,7 +59,7 @@ pub struct Symbol<'data> {
     /// The definition that counts.
     pub definition: Option<Mention>,
     /// Set while every definition is tentative: the alignment it needs.
-    pub common_align: Option<u64>,
+    pub common_align: Option<NonZeroU32>,
     /// The function it is.
     pub function: Option<FunctionId>,
 }

@@ -9,18 +9,21 @@ use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, 
 use cubin::symbol::{Binding, SymbolKind};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher;
+use std::num::NonZeroU32;
 
 /// Resolves all names.
 pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Report) -> Result<Resolution<'data>, Failure> {
+    let (names, locals) = names_and_locals(inputs);
     let mut walk = Walk {
         inputs,
-        table: HashTable::with_capacity(inputs.symbols().len() / 2),
+        table: HashTable::with_capacity(names),
         hasher: FixedState::default(),
         had_relocations: IdMap::default(),
         clashes: Vec::new(),
         result: Resolution {
-            symbols: IdVec::new(),
+            symbols: IdVec::with_capacity(names + locals),
             functions: IdVec::new(),
             meaning: IdVec::filled(None, inputs.symbols().len()),
             fate: IdVec::filled(Fate::Reference, inputs.symbols().len()),
@@ -53,6 +56,16 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
     Ok(walk.result)
 }
 
+/// How many names are defined, copies of the same included, and how many local symbols there are: enough room for all, so that no
+/// table has to grow and be hashed again.
+fn names_and_locals(inputs: &Inputs<'_>) -> (usize, usize) {
+    inputs.symbols().iter().fold((0, 0), |(names, locals), symbol| match symbol.binding {
+        _ if symbol.kind == SymbolKind::SECTION || symbol.place == Place::Undefined => (names, locals),
+        Binding::LOCAL => (names, locals + 1),
+        _ => (names + 1, locals),
+    })
+}
+
 pub(super) struct Walk<'inputs, 'data> {
     inputs: &'inputs Inputs<'data>,
     table: HashTable<SymbolId>,
@@ -69,19 +82,13 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         &self.inputs.symbols()[mention.symbol]
     }
 
-    /// The symbol that a name means already.
-    fn known(&self, name: &str) -> Option<SymbolId> {
-        let symbols = &self.result.symbols;
-        self.table.find(self.hasher.hash_one(name), |&id| symbols[id].name == name).copied()
-    }
-
     /// Makes a symbol for a name that was not seen before, or for a local symbol.
     fn create(&mut self, mention: Mention) -> SymbolId {
         let row = self.row(mention);
         let defined = row.place != Place::Undefined;
         // A weak reference to something undefined is kept among the globals, as a global.
         let binding = if row.binding == Binding::WEAK && !defined { Binding::GLOBAL } else { row.binding };
-        let id = self.result.symbols.push(Symbol {
+        self.result.symbols.push(Symbol {
             name: row.name,
             part: if binding == Binding::GLOBAL { Part::Global } else { Part::Local },
             binding,
@@ -93,24 +100,29 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             definition: None,
             common_align: None,
             function: None,
-        });
-        if row.binding != Binding::LOCAL {
-            let symbols = &self.result.symbols;
-            let hasher = &self.hasher;
-            self.table.insert_unique(hasher.hash_one(row.name), id, |&other| hasher.hash_one(symbols[other].name));
-        }
-        id
+        })
     }
 
     fn find_or_create(&mut self, mention: Mention) -> (SymbolId, bool) {
         let row = self.row(mention);
-        let known = if row.binding == Binding::LOCAL { None } else { self.known(row.name) };
-        let (id, is_new) = match known {
-            Some(id) => (id, false),
-            None => (self.create(mention), true),
+        let (symbols, hasher) = (&self.result.symbols, &self.hasher);
+        let next = symbols.next_id();
+        let known = match row.binding {
+            Binding::LOCAL => None,
+            _ => {
+                let (hash, is_same) = (hasher.hash_one(row.name), |&id: &SymbolId| symbols[id].name == row.name);
+                match self.table.entry(hash, is_same, |&other| hasher.hash_one(symbols[other].name)) {
+                    Entry::Occupied(known) => Some(*known.get()),
+                    Entry::Vacant(place) => {
+                        place.insert(next);
+                        None
+                    }
+                }
+            }
         };
+        let id = known.unwrap_or_else(|| self.create(mention));
         self.result.meaning[mention.symbol] = Some(id);
-        (id, is_new)
+        (id, known.is_none())
     }
 
     fn function(&mut self, mention: Mention) {
@@ -271,7 +283,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         if symbol.common_align.is_some() {
             symbol.size = symbol.size.max(row.size);
         } else {
-            symbol.common_align = Some(row.value.max(1));
+            // `load` has checked that it is small.
+            symbol.common_align = Some(u32::try_from(row.value).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN));
             symbol.size = row.size;
             self.result.commons.push(id);
         }

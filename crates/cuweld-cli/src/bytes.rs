@@ -1,0 +1,195 @@
+//! The bytes of an input file, read or mapped; and what becomes of a link whose inputs change meanwhile.
+//!
+//! A map is a view of a file, not a copy. When somebody writes to the file during the link, two things can happen. The linker
+//! sees a mixture of old and new bytes: that is found out at the end, by the file's size and time. Or the file becomes shorter,
+//! and the system answers a look at what is gone with a signal, SIGBUS: a handler says so and ends the program with an error.
+
+#![allow(unsafe_code, reason = "maps files, and handles the signal that a map can cause")]
+
+use cuweld::diagnostics::{Diagnostic, Entry, Message, Renderer};
+use memmap2::Mmap;
+use std::fs::Metadata;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The bytes of a file.
+pub struct Bytes {
+    contents: Contents,
+    /// The file that they are from.
+    pub identity: Option<Identity>,
+}
+
+enum Contents {
+    Mapped { map: Mmap, path: PathBuf, size: u64, modified: Option<SystemTime> },
+    Read(Vec<u8>),
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        match &self.contents {
+            Contents::Mapped { map, .. } => map,
+            Contents::Read(bytes) => bytes,
+        }
+    }
+}
+
+/// What tells a file from others, whatever name it goes by.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub struct Identity {
+    device: u64,
+    number: u64,
+}
+
+impl Identity {
+    /// The identity of a file; none where the system has none.
+    #[cfg(unix)]
+    pub fn of(metadata: &Metadata) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        metadata.is_file().then(|| Identity { device: metadata.dev(), number: metadata.ino() })
+    }
+
+    /// The identity of a file; none where the system has none.
+    #[cfg(not(unix))]
+    pub fn of(_: &Metadata) -> Option<Self> {
+        None
+    }
+}
+
+/// Below this, reading is faster than mapping.
+const WORTH_MAPPING: u64 = 64 << 10;
+
+impl Bytes {
+    /// Reads a file, or maps it if it is large.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let mut file = std::fs::File::open(path)?;
+        let metadata = file.metadata()?;
+        let identity = Identity::of(&metadata);
+        if !metadata.is_file() || metadata.len() < WORTH_MAPPING {
+            // One byte more than the file has, so that its end is found without asking for room again.
+            let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
+            file.read_to_end(&mut bytes)?;
+            return Ok(Bytes { contents: Contents::Read(bytes), identity });
+        }
+        // SAFETY: the map is read-only. A file that someone else changes meanwhile can change what is read, but no invariant is kept
+        // about these bytes beyond a check; if it becomes shorter, the handler below ends the program.
+        let map = unsafe { Mmap::map(&file) }?;
+        shortened::watch(&map, path);
+        let contents = Contents::Mapped { map, path: path.to_owned(), size: metadata.len(), modified: metadata.modified().ok() };
+        Ok(Bytes { contents, identity })
+    }
+
+    /// A copy of a part.
+    pub fn part(&self, contents: &[u8]) -> Self {
+        Bytes { contents: Contents::Read(contents.to_vec()), identity: self.identity }
+    }
+
+    /// Whether the file was changed since it was mapped. One that was replaced was not: the map is of the old one.
+    pub fn were_changed(&self) -> bool {
+        let Contents::Mapped { path, size, modified, .. } = &self.contents else { return false };
+        let Ok(now) = std::fs::metadata(path) else { return false };
+        Identity::of(&now) == self.identity && (now.len() != *size || now.modified().ok() != *modified)
+    }
+}
+
+/// Says how a file that becomes shorter is to be reported. Without this, the default is what is said of it.
+pub fn report_with(renderer: &Renderer) {
+    shortened::report_with(renderer);
+}
+
+fn message(renderer: Option<&Renderer>, path: &Path) -> String {
+    let message = Message::InputChanged { file: path.to_string_lossy().into_owned() };
+    match renderer {
+        Some(renderer) => renderer.render(&Entry::Diagnostic(Diagnostic::new(message))),
+        None => format!("{message}\n"),
+    }
+}
+
+/// The signal.
+#[cfg(unix)]
+mod shortened {
+    use super::message;
+    use cuweld::diagnostics::Renderer;
+    use std::ops::Range;
+    use std::path::Path;
+    use std::ptr;
+    use std::sync::atomic::{AtomicPtr, Ordering};
+    use std::sync::{Once, OnceLock};
+
+    /// A map, and what to say if a part of it is gone. The handler can neither lock nor allocate, so all is ready, and stays.
+    struct Watched {
+        addresses: Range<usize>,
+        message: String,
+        older: Option<&'static Watched>,
+    }
+
+    static NEWEST: AtomicPtr<Watched> = AtomicPtr::new(ptr::null_mut());
+    static RENDERER: OnceLock<Renderer> = OnceLock::new();
+    static INSTALL: Once = Once::new();
+
+    pub(super) fn report_with(renderer: &Renderer) {
+        // There is one link in a run, and so one way of speaking.
+        _ = RENDERER.set(renderer.clone());
+    }
+
+    /// Remembers a map for the handler.
+    pub(super) fn watch(map: &[u8], path: &Path) {
+        INSTALL.call_once(install);
+        let start = map.as_ptr() as usize;
+        let watched = Box::leak(Box::new(Watched {
+            addresses: start..start + map.len(),
+            message: message(RENDERER.get(), path),
+            older: None,
+        }));
+        let mut newest = NEWEST.load(Ordering::Acquire);
+        loop {
+            // SAFETY: every pointer in the list came from a box that was leaked, so it is valid for ever; none is changed once it is
+            // in the list.
+            watched.older = unsafe { newest.as_ref() };
+            match NEWEST.compare_exchange_weak(newest, watched, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return,
+                Err(other) => newest = other,
+            }
+        }
+    }
+
+    fn install() {
+        // SAFETY: the structure is plain numbers, for which zero is a value; the handler has the type that SA_SIGINFO asks for.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = on_bus_error as *const () as libc::sighandler_t;
+            action.sa_flags = libc::SA_SIGINFO;
+            libc::sigaction(libc::SIGBUS, &raw const action, ptr::null_mut());
+        }
+    }
+
+    /// Says which file is too short, and ends the program.
+    extern "C" fn on_bus_error(signal: libc::c_int, information: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        // SAFETY: the system passes a valid structure, which for this signal has an address. See above for the list. Only functions
+        // that are allowed in handlers are called. Where the address is none of ours, the signal does what it does by default
+        // as soon as this returns.
+        unsafe {
+            let address = (*information).si_addr() as usize;
+            let mut next = NEWEST.load(Ordering::Acquire).as_ref();
+            while let Some(watched) = next {
+                if watched.addresses.contains(&address) {
+                    libc::write(libc::STDERR_FILENO, watched.message.as_ptr().cast(), watched.message.len());
+                    libc::_exit(1);
+                }
+                next = watched.older;
+            }
+            libc::signal(signal, libc::SIG_DFL);
+        }
+    }
+}
+
+/// Elsewhere there is no such signal.
+#[cfg(not(unix))]
+mod shortened {
+    use cuweld::diagnostics::Renderer;
+    use std::path::Path;
+
+    pub(super) fn report_with(_: &Renderer) {}
+
+    pub(super) fn watch(_: &[u8], _: &Path) {}
+}

@@ -1,0 +1,86 @@
+//! How much of the machine a link takes: one thread and little memory if it is small, everything if it is large.
+
+/// From this many bytes of input on, threads save more time than it takes to start them.
+pub const LARGE: usize = 512 << 10;
+/// From this many files on, it pays in any case.
+pub const MANY_FILES: usize = 64;
+
+/// Starts threads: as many as were asked for, or as the size of the link is worth.
+///
+/// The heap of a large link is in huge pages: a link of ten thousand functions touches some ten thousand pages of memory for the first
+/// time, and the system's work for each costs more than the linker's own work on it. In huge pages there are a few dozen.
+pub fn take(threads: Option<u32>, is_large: bool) {
+    if is_large {
+        expect_much();
+    }
+    let threads = match threads {
+        Some(threads) if threads > 0 => threads as usize,
+        _ if !is_large => 1,
+        // As many as the machine has processors.
+        _ => 0,
+    };
+    // This thread works, too: it would only wait for the others otherwise.
+    let pool = |threads| {
+        let start = move |thread| {
+            if is_large && thread > 0 {
+                expect_much_in_thread();
+            }
+        };
+        rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().start_handler(start).build_global()
+    };
+    // It fails if there are threads already, and there are none yet, or if the system gives none: then this one works alone.
+    if pool(threads).is_err() {
+        _ = pool(1);
+    }
+}
+
+/// Asks for room for everything that the link is going to need, in one piece of huge pages. What is not used is only an
+/// address. Without effect where the C library or the system do not offer this.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+#[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
+fn expect_much() {
+    /// Some systems promise no more memory than they have; then less is asked for.
+    const ROOMS: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
+    const PAGE: usize = 2 << 20;
+    // SAFETY: the calls take no pointers but the one that `malloc` returned, which is not used after `free`. The advice
+    // concerns memory that is free, in whole pages inside of it, and changes no contents.
+    unsafe {
+        // It is never shrunk, grows in large steps, and a large table is no piece of its own.
+        for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_TOP_PAD, PAGE as i32), (libc::M_MMAP_MAX, 0)] {
+            libc::mallopt(parameter, value);
+        }
+        for room in ROOMS {
+            let memory = libc::malloc(room);
+            if memory.is_null() {
+                continue;
+            }
+            let unaligned = memory.align_offset(PAGE);
+            if unaligned < room {
+                libc::madvise(memory.byte_add(unaligned), (room - unaligned) / PAGE * PAGE, libc::MADV_HUGEPAGE);
+            }
+            libc::free(memory);
+            return;
+        }
+    }
+}
+
+/// The same for a thread, which has a heap of its own: the C library reserves it at a multiple of its size.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+#[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
+fn expect_much_in_thread() {
+    const SIZE: usize = 64 << 20;
+    // SAFETY: what `malloc` returned is not used after `free`. The advice changes no contents, whatever it is that lies there.
+    unsafe {
+        let memory = libc::malloc(1);
+        libc::madvise(memory.map_addr(|address| address & !(SIZE - 1)), SIZE, libc::MADV_HUGEPAGE);
+        libc::free(memory);
+    }
+}
+
+/// Elsewhere the heap is what it is.
+#[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
+fn expect_much() {}
+
+/// Elsewhere the heap is what it is.
+#[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
+fn expect_much_in_thread() {}

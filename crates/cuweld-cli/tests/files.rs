@@ -1,0 +1,242 @@
+//! What the program does to files, and what others do to its files meanwhile.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A folder with an object `a.cubin` for sm_90 that can be linked by itself.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> io::Result<Self> {
+        let folder = Folder(tempfile::tempdir()?);
+        let object = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/single_kernel/inputs/sm_90/a.cubin");
+        fs::copy(object, folder.path("a.cubin"))?;
+        Ok(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Makes a copy of the object with as many zeros behind it as make the program map it.
+    fn make_large(&self, name: &str) -> io::Result<()> {
+        let mut bytes = fs::read(self.path("a.cubin"))?;
+        bytes.resize(1 << 20, 0);
+        fs::write(self.path(name), bytes)
+    }
+
+    fn linker(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cuweld"));
+        command.current_dir(&self.0).arg("-arch=sm_90");
+        command
+    }
+
+    fn link(&self, arguments: &[&str]) -> io::Result<Output> {
+        self.linker().args(arguments).output()
+    }
+
+    /// The names of all files.
+    fn names(&self) -> io::Result<Vec<String>> {
+        let mut names: Vec<String> =
+            fs::read_dir(&self.0)?.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        Ok(names)
+    }
+}
+
+/// Asserts that a link failed, and returns what it said.
+fn refused(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{:?}: {said}", output.status);
+    said
+}
+
+#[test]
+fn a_file_is_never_linked_onto_itself() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let before = fs::read(folder.path("a.cubin"))?;
+    std::os::unix::fs::symlink("a.cubin", folder.path("symbolic.cubin"))?;
+    fs::hard_link(folder.path("a.cubin"), folder.path("hard.cubin"))?;
+    for output in ["a.cubin", "./a.cubin", "symbolic.cubin", "hard.cubin"] {
+        for option in [format!("-o={output}"), format!("--Map={output}"), format!("--time-trace={output}")] {
+            let said = refused(&folder.link(&["a.cubin", "-o=other.cubin", &option])?);
+            assert!(said.contains("is the input file 'a.cubin'"), "{option}: {said}");
+            assert_eq!(fs::read(folder.path("a.cubin"))?, before, "{option}");
+            assert!(!folder.path("other.cubin").exists(), "{option}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn permissions_are_kept() -> io::Result<()> {
+    let folder = Folder::new()?;
+    for mode in [0o600, 0o755, 0o640] {
+        fs::write(folder.path("out.cubin"), "old")?;
+        fs::set_permissions(folder.path("out.cubin"), fs::Permissions::from_mode(mode))?;
+        assert!(folder.link(&["a.cubin", "-o", "out.cubin"])?.status.success());
+        assert_eq!(fs::metadata(folder.path("out.cubin"))?.permissions().mode() & 0o777, mode);
+    }
+    assert!(fs::read(folder.path("out.cubin"))?.starts_with(b"\x7fELF"));
+    Ok(())
+}
+
+#[test]
+fn links_to_the_output_are_followed() -> io::Result<()> {
+    let folder = Folder::new()?;
+    fs::write(folder.path("real.cubin"), "old")?;
+    std::os::unix::fs::symlink("real.cubin", folder.path("out.cubin"))?;
+    assert!(folder.link(&["a.cubin", "-o", "out.cubin"])?.status.success());
+    assert!(fs::symlink_metadata(folder.path("out.cubin"))?.is_symlink());
+    assert!(fs::read(folder.path("real.cubin"))?.starts_with(b"\x7fELF"));
+    Ok(())
+}
+
+#[test]
+fn when_there_is_no_room_the_old_file_stays() -> io::Result<()> {
+    let folder = Folder::new()?;
+    fs::write(folder.path("out.cubin"), "old")?;
+    // A limit for the size of files is what a full disk looks like to one program.
+    let run = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_cuweld")])
+        .args(["-arch=sm_90", "a.cubin", "-o", "out.cubin"])
+        .current_dir(&folder.0)
+        .output()?;
+    let said = refused(&run);
+    assert!(said.contains("out.cubin") && said.contains("File too large"), "{said}");
+    assert_eq!(fs::read(folder.path("out.cubin"))?, b"old");
+    assert_eq!(folder.names()?, ["a.cubin", "out.cubin"]);
+    if Path::new("/dev/full").exists() {
+        let said = refused(&folder.link(&["a.cubin", "-o", "/dev/full"])?);
+        assert!(said.contains("No space left"), "{said}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_closed_pipe_is_an_error_with_a_cause() -> io::Result<()> {
+    let folder = Folder::new()?;
+    // More than a pipe holds.
+    fs::write(folder.path("host.bin"), vec![b'x'; 1 << 20])?;
+    let mut child = folder
+        .linker()
+        .args(["a.cubin", "-nv-host=host.bin", "-o", "/dev/stdout"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .stdin(Stdio::null())
+        .spawn()?;
+    drop(child.stdout.take());
+    let said = refused(&child.wait_with_output()?);
+    assert!(said.contains("Broken pipe"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn a_link_that_fails_leaves_the_old_file() -> io::Result<()> {
+    let folder = Folder::new()?;
+    fs::write(folder.path("out.cubin"), "old")?;
+    fs::write(folder.path("damaged.cubin"), &fs::read(folder.path("a.cubin"))?[..100])?;
+    refused(&folder.link(&["damaged.cubin", "-o", "out.cubin"])?);
+    refused(&folder.link(&["a.cubin", "-o", "nowhere/out.cubin"])?);
+    assert_eq!(fs::read(folder.path("out.cubin"))?, b"old");
+    Ok(())
+}
+
+/// Kills a link after various times. The result is large, so that many of them are while it is written.
+#[test]
+fn a_link_that_is_killed_leaves_the_old_file_or_the_new_one() -> io::Result<()> {
+    const LINKS: u64 = 60;
+    let folder = Folder::new()?;
+    fs::write(folder.path("host.bin"), vec![b'x'; 12 << 20])?;
+    let arguments = ["a.cubin", "-nv-host=host.bin", "-o", "out.cubin"];
+    let start = std::time::Instant::now();
+    assert!(folder.link(&arguments)?.status.success());
+    let (duration, new) = (start.elapsed(), fs::read(folder.path("out.cubin"))?);
+    let mut kept_old = 0;
+    for turn in 0..LINKS {
+        fs::write(folder.path("out.cubin"), "old")?;
+        let mut child = folder.linker().args(arguments).stderr(Stdio::null()).spawn()?;
+        thread::sleep(duration * turn as u32 / LINKS as u32);
+        child.kill()?;
+        child.wait()?;
+        let found = fs::read(folder.path("out.cubin"))?;
+        kept_old += u32::from(found == b"old");
+        assert!(found == b"old" || found == new, "turn {turn}: {} bytes", found.len());
+    }
+    assert!(kept_old > 0, "no link was killed before its end");
+    // Between giving the new file a name and giving it the right one are microseconds; a kill in them leaves it behind.
+    let strays = folder.names()?.iter().filter(|name| name.ends_with(".tmp")).count();
+    assert!(strays <= 2, "{strays} files were left behind");
+    Ok(())
+}
+
+/// Starts a link of a mapped file, and changes the file while the link waits for another input, which is a pipe.
+fn link_while(folder: &Folder, change: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<Output> {
+    folder.make_large("large.cubin")?;
+    assert!(Command::new("mkfifo").arg(folder.path("pipe")).status()?.success());
+    let child =
+        folder.linker().args(["large.cubin", "pipe", "-o", "out.cubin"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+    // Opening succeeds once the linker has opened it, too: by then the file before it is mapped.
+    let mut pipe = fs::File::options().write(true).open(folder.path("pipe"))?;
+    thread::sleep(Duration::from_millis(50));
+    change(&folder.path("large.cubin"))?;
+    // The linker may have given up by now.
+    _ = pipe.write_all(&fs::read(folder.path("a.cubin"))?);
+    drop(pipe);
+    child.wait_with_output()
+}
+
+#[test]
+fn an_input_that_becomes_shorter_is_an_error() -> io::Result<()> {
+    for size in [0, 100, 4096] {
+        let folder = Folder::new()?;
+        let output = link_while(&folder, |path| fs::File::options().write(true).open(path)?.set_len(size))?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("'large.cubin' was changed while it was linked"), "{said}");
+        assert!(matches!(output.status.code(), Some(1 | 255)), "{said}");
+        assert!(!folder.path("out.cubin").exists());
+    }
+    Ok(())
+}
+
+#[test]
+fn an_input_that_is_written_to_is_an_error() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let output = link_while(&folder, |path| fs::File::options().append(true).open(path)?.write_all(b"more"))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("'large.cubin' was changed while it was linked"), "{said}");
+    assert!(!output.status.success() && !folder.path("out.cubin").exists(), "{said}");
+    Ok(())
+}
+
+/// Of many inputs that are wrong, the first is named, however many threads look at them.
+#[test]
+fn the_first_of_many_errors_is_told() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let fatbin = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../fatbin/tests/data/zstd.fatbin"))?;
+    // Where the only entry says to how many bytes it unpacks.
+    let mut packed = fatbin;
+    packed[16 + 56] ^= 1;
+    // Wrong in three ways: told by its contents, when it is unpacked, when it is read.
+    for damaged in [b"nothing known".to_vec(), packed, fs::read(folder.path("a.cubin"))?[..200].to_vec()] {
+        let names: Vec<String> = (0..64).map(|number| format!("{number}.o")).collect();
+        for name in &names {
+            fs::write(folder.path(name), &damaged)?;
+        }
+        let mut arguments: Vec<&str> = names.iter().map(String::as_str).collect();
+        arguments.extend(["-o", "out.cubin", "--threads=4"]);
+        let first = refused(&folder.link(&arguments)?);
+        assert!(first.contains("'0.o'"), "{first}");
+        for _ in 0..10 {
+            assert_eq!(refused(&folder.link(&arguments)?), first);
+        }
+    }
+    Ok(())
+}

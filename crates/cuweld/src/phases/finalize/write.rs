@@ -1,0 +1,197 @@
+//! Writing the file: into one buffer, or part by part.
+//!
+//! All sizes are known before the first byte is written, so what the file consists of are disjoint slices, in file order, that can be
+//! written on any number of threads. A file that goes somewhere else anyhow is never in memory as a whole: while one part of it
+//! is on its way, the next one is made.
+
+use super::{Body, Finished};
+use cubin::elf::{Header, ProgramHeader, SectionHeader};
+use rayon::prelude::*;
+use std::io::{self, Read};
+use std::ops::Range;
+
+/// How many bytes are made at a time.
+const PART_SIZE: u64 = 512 << 10;
+
+/// How many section headers are written in one go.
+const HEADERS_AT_ONCE: usize = 1024;
+
+/// A piece of the file.
+enum Piece {
+    FileHeader,
+    /// A section, counted from the first behind the null section.
+    Section(usize),
+    /// Section headers from this one on.
+    SectionHeaders(usize),
+    ProgramHeaders,
+}
+
+/// Consecutive pieces of the file, by their numbers, and where they are in it.
+struct Part<'made> {
+    pieces: Range<usize>,
+    bytes: Range<u64>,
+    /// If it consists of a single piece whose bytes are there already: those, and where in it they stand.
+    made: Option<Vec<(u64, &'made [u8])>>,
+}
+
+impl Part<'_> {
+    fn size(&self) -> usize {
+        (self.bytes.end - self.bytes.start) as usize
+    }
+
+    /// Writes bytes that are there already, and zeros where there are none.
+    fn write_made(&self, made: &[(u64, &[u8])], out: &mut impl io::Write) -> io::Result<()> {
+        let mut position = 0;
+        for &(start, bytes) in made.iter().chain(&[(self.size() as u64, &[][..])]) {
+            io::copy(&mut io::repeat(0).take(start - position), out)?;
+            out.write_all(bytes)?;
+            position = start + bytes.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+impl Finished<'_, '_> {
+    /// The size of the file.
+    pub fn size(&self) -> u64 {
+        self.image.size()
+    }
+
+    /// The file as a whole.
+    pub fn to_vec(&self) -> cubin::Result<Vec<u8>> {
+        let mut image = vec![0; self.size() as usize];
+        self.write_part(&Part { pieces: 0..self.pieces(), bytes: 0..self.size(), made: None }, &mut image)?;
+        Ok(image)
+    }
+
+    /// Writes the file from its start to its end.
+    pub fn write_to(&self, out: &mut (impl io::Write + Send)) -> io::Result<()> {
+        let parts = self.parts();
+        let most = parts.iter().filter(|part| part.made.is_none()).map(Part::size).max().unwrap_or(0);
+        let (mut ready, mut next) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        for part in parts {
+            if let Some(made) = &part.made {
+                out.write_all(&ready)?;
+                ready.clear();
+                part.write_made(made, out)?;
+                continue;
+            }
+            next.clear();
+            next.resize(part.size(), 0);
+            let (written, made) = rayon::join(|| out.write_all(&ready), || self.write_part(&part, &mut next));
+            written?;
+            made.map_err(io::Error::other)?;
+            std::mem::swap(&mut ready, &mut next);
+        }
+        out.write_all(&ready)
+    }
+
+    /// The parts that the file is written in: whole pieces, until there is enough.
+    fn parts(&self) -> Vec<Part<'_>> {
+        let mut parts = Vec::new();
+        let mut part = Part { pieces: 0..0, bytes: 0..0, made: None };
+        for index in 0..self.pieces() {
+            let bytes = self.place(index);
+            if bytes.is_empty() {
+                part.pieces.end = index + 1;
+                continue;
+            }
+            let is_large = bytes.end - bytes.start >= PART_SIZE / 4;
+            let made = if is_large { self.made(index, bytes.end - bytes.start) } else { None };
+            if made.is_some() || part.made.is_some() || part.size() as u64 >= PART_SIZE {
+                // What is free between pieces belongs to the part before, unless that is there already.
+                let start = if part.made.is_some() { part.bytes.end } else { bytes.start };
+                part.bytes.end = start;
+                let next = Part { pieces: index..index, bytes: start..start, made: made.filter(|_| start == bytes.start) };
+                parts.push(std::mem::replace(&mut part, next));
+            }
+            part.bytes.end = bytes.end;
+            part.pieces.end = index + 1;
+        }
+        parts.push(part);
+        parts
+    }
+
+    /// A piece of this size whose bytes are there already.
+    fn made(&self, index: usize, size: u64) -> Option<Vec<(u64, &[u8])>> {
+        match self.piece(index) {
+            Piece::Section(index) => match &self.bodies[index] {
+                Body::Made(bytes) => Some(vec![(0, bytes)]),
+                Body::FromFacts => self.facts.unchanged_pieces(self.facts.numbering.sections()[index], size),
+            },
+            _ => None,
+        }
+    }
+
+    /// Writes a part into a buffer of its size whose bytes are zero.
+    fn write_part(&self, part: &Part<'_>, out: &mut [u8]) -> cubin::Result<()> {
+        let mut pieces = Vec::with_capacity(part.pieces.len());
+        let mut rest = out;
+        let mut position = part.bytes.start;
+        // Pieces stand in the file in the order of their numbers, so the buffer can be cut up from the front.
+        for index in part.pieces.clone() {
+            let bytes = self.place(index);
+            if bytes.is_empty() {
+                continue;
+            }
+            let (_, from_start) = rest.split_at_mut((bytes.start - position) as usize);
+            let (piece, behind) = from_start.split_at_mut((bytes.end - bytes.start) as usize);
+            pieces.push((index, piece));
+            rest = behind;
+            position = bytes.end;
+        }
+        pieces.into_par_iter().with_min_len(64).try_for_each(|(index, out)| self.write_piece(index, out))
+    }
+
+    /// How many pieces there are.
+    fn pieces(&self) -> usize {
+        2 + self.bodies.len() + self.image.sections.len().div_ceil(HEADERS_AT_ONCE)
+    }
+
+    fn piece(&self, index: usize) -> Piece {
+        let sections = self.bodies.len();
+        match index {
+            0 => Piece::FileHeader,
+            _ if index <= sections => Piece::Section(index - 1),
+            _ if index + 1 == self.pieces() => Piece::ProgramHeaders,
+            _ => Piece::SectionHeaders((index - sections - 1) * HEADERS_AT_ONCE),
+        }
+    }
+
+    /// Where a piece is in the file; empty if it takes no room.
+    fn place(&self, index: usize) -> Range<u64> {
+        let table = |offset: u64, size: usize, rows: Range<usize>| {
+            let place = |row: usize| offset + (row * size) as u64;
+            place(rows.start)..place(rows.end)
+        };
+        let header = &self.image.header;
+        match self.piece(index) {
+            Piece::FileHeader => 0..Header::SIZE as u64,
+            Piece::Section(index) => {
+                let (file_section, header) = (self.facts.numbering.sections()[index], &self.image.sections[index + 1]);
+                match file_section.takes_bytes(header) && !self.facts.shares_bytes(file_section) {
+                    true => header.offset..header.offset + header.size,
+                    false => 0..0,
+                }
+            }
+            Piece::SectionHeaders(first) => {
+                let end = self.image.sections.len().min(first + HEADERS_AT_ONCE);
+                table(header.section_header_offset, SectionHeader::SIZE, first..end)
+            }
+            Piece::ProgramHeaders => table(header.program_header_offset, ProgramHeader::SIZE, 0..self.image.segments.len()),
+        }
+    }
+
+    fn write_piece(&self, index: usize, out: &mut [u8]) -> cubin::Result<()> {
+        match self.piece(index) {
+            Piece::FileHeader => self.image.write_file_header(out)?,
+            Piece::Section(index) => match &self.bodies[index] {
+                Body::Made(bytes) => out.copy_from_slice(bytes),
+                Body::FromFacts => self.facts.write_section(self.facts.numbering.sections()[index], out)?,
+            },
+            Piece::SectionHeaders(first) => self.image.write_section_headers(first, out),
+            Piece::ProgramHeaders => self.image.write_program_headers(out),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+//! The size of the result, before there is memory for it.
+//!
+//! A file of a few kilobytes can name sizes and alignments of gigabytes. Reading checks what it can against the file, but some
+//! sizes are the sum of others; this is where they all end up.
+
+use super::load::Inputs;
+use crate::diagnostics::{Failure, Message, Report};
+use crate::options::Options;
+
+/// How many times the size of all inputs a result may have: constants are copied to every kernel that reaches them.
+const GROWTH: u64 = 16;
+/// What it may have beyond that.
+const ROOM: u64 = 32 << 20;
+
+/// Refuses a result that is larger than is allowed.
+pub fn check(size: u64, inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
+    let limit = options.largest_image.unwrap_or_else(|| {
+        let given: u64 = inputs.sections().iter().map(|section| section.data.len() as u64).sum();
+        given.saturating_mul(GROWTH).saturating_add(ROOM)
+    });
+    if size > limit {
+        return report.fatal(Message::TooLarge { size, limit });
+    }
+    Ok(())
+}

@@ -1,0 +1,5 @@
+int factor = 3;
+
+int scale(int x) {
+    return factor * x;
+}

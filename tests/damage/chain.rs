@@ -1,0 +1,137 @@
+//! A million functions, each of which calls the next: nothing in the linker goes as deep as the program does.
+
+use cubin::callgraph::{Edge, encode_edges};
+use cubin::elf::{Header, SHF_ALLOC, SHF_EXECINSTR, SHT_PROGBITS, SHT_STRTAB, SHT_SYMTAB, SectionHeader, SymbolRecord};
+use cubin::section::SectionType;
+use cubin::symbol::{Binding, SymbolKind, info, other};
+use cubin::target::Target;
+use cuweld::Input;
+use cuweld::diagnostics::Report;
+use cuweld::options::Options;
+use cuweld::trace::Trace;
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+/// Objects, and functions in each: as many as there may be without extended numbers of sections.
+const OBJECTS: usize = 20;
+const FUNCTIONS: usize = 50_000;
+
+/// Less than any system gives a thread, and too little to go a thousand calls deep.
+const STACK: usize = 128 << 10;
+
+/// The bytes of a function.
+const CODE: usize = 16;
+
+/// Sections before the code of the first function.
+const BEFORE: usize = 5;
+
+/// An object of a chain: function `first + i` calls function `first + i + 1`, and the last one calls `next`.
+fn object(header: &Header, first: usize, next: usize) -> Vec<u8> {
+    let header_size = Header::SIZE;
+    let mut names = b"\0".to_vec();
+    let mut symbols = vec![0; SymbolRecord::SIZE * (FUNCTIONS + 2)];
+    let mut sections = vec![SectionHeader::default(); BEFORE + FUNCTIONS];
+    let mut edges = Vec::with_capacity(FUNCTIONS);
+    for index in 0..=FUNCTIONS {
+        let number = if index < FUNCTIONS { first + index } else { next };
+        let name = names.len() as u32;
+        names.extend(format!(".text.f{number}\0").bytes());
+        let record = SymbolRecord {
+            // The function's name is the end of its section's.
+            name: name + ".text.".len() as u32,
+            info: info(Binding::GLOBAL, SymbolKind::FUNCTION),
+            other: if number == 0 { other::ENTRY } else { 0 },
+            section: if index < FUNCTIONS { (BEFORE + index) as u16 } else { 0 },
+            value: 0,
+            size: if index < FUNCTIONS { CODE as u64 } else { 0 },
+        };
+        record.write(&mut symbols[SymbolRecord::SIZE * (index + 1)..][..SymbolRecord::SIZE]);
+        if index < FUNCTIONS {
+            let (offset, size) = ((header_size + CODE * index) as u64, CODE as u64);
+            let flags = SHF_ALLOC | SHF_EXECINSTR;
+            sections[BEFORE + index] = SectionHeader {
+                name,
+                kind: SHT_PROGBITS,
+                flags,
+                offset,
+                size,
+                align: 16,
+                info: index as u32 + 1,
+                ..Default::default()
+            };
+            edges.push(Edge::Call { caller: index as u32 + 1, callee: index as u32 + 2 });
+        }
+    }
+    let mut graph = Vec::new();
+    encode_edges(&edges, &mut graph);
+    let mut file = vec![0; header_size + CODE * FUNCTIONS];
+    let mut add = |index: usize, name: &str, kind: u32, contents: &[u8], fields: SectionHeader| {
+        file.resize(file.len().next_multiple_of(8), 0);
+        let (offset, size) = (file.len() as u64, contents.len() as u64);
+        file.extend_from_slice(contents);
+        let place = names.len() as u32;
+        names.extend(name.bytes().chain([0]));
+        sections[index] = SectionHeader { name: place, kind, offset, size, ..fields };
+    };
+    let table = SectionHeader { link: 2, info: 1, entry_size: SymbolRecord::SIZE as u64, align: 8, ..Default::default() };
+    add(3, ".symtab", SHT_SYMTAB, &symbols, table);
+    let calls = SectionHeader { link: 3, entry_size: 8, align: 4, ..Default::default() };
+    add(4, ".nv.callgraph", SectionType::CALLGRAPH.0, &graph, calls);
+    let names_offset = file.len() as u64;
+    file.extend_from_slice(&names);
+    for index in [1, 2] {
+        let (offset, size) = (names_offset, names.len() as u64);
+        sections[index] = SectionHeader { kind: SHT_STRTAB, offset, size, align: 1, ..Default::default() };
+    }
+    file.resize(file.len().next_multiple_of(8), 0);
+    let header = Header {
+        section_header_offset: file.len() as u64,
+        section_header_count: sections.len() as u16,
+        section_names: 1,
+        ..*header
+    };
+    header.write(&mut file[..header_size]);
+    for section in &sections {
+        let start = file.len();
+        file.resize(start + SectionHeader::SIZE, 0);
+        section.write(&mut file[start..]);
+    }
+    file
+}
+
+/// Links a chain whose last function calls the function `end`.
+fn link_chain(end: usize) -> Result<usize, String> {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/call_across_units/inputs/sm_75/a.cubin");
+    let sample = fs::read(sample).map_err(|error| error.to_string())?;
+    let header = Header::parse(&sample, 0).ok_or("no header")?;
+    let next = |object: usize| if object + 1 < OBJECTS { (object + 1) * FUNCTIONS } else { end };
+    let objects: Vec<Vec<u8>> = (0..OBJECTS).map(|index| object(&header, index * FUNCTIONS, next(index))).collect();
+    let names: Vec<String> = (0..OBJECTS).map(|index| format!("{index}.cubin")).collect();
+    let inputs: Vec<Input<'_>> = names.iter().zip(&objects).map(|(name, bytes)| Input::new(name, bytes)).collect();
+    let target = Target::by_name("sm_75").ok_or("no target")?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).stack_size(STACK).build().map_err(|error| error.to_string())?;
+    let mut report = Report::default();
+    let linked = pool.install(|| cuweld::link(&inputs, &Options::new(target), &mut report, &mut Trace::default()));
+    match linked {
+        Ok(linked) => Ok(linked.image.len()),
+        Err(_) => {
+            Err(report.diagnostics().take(3).map(|diagnostic| diagnostic.message.to_string()).collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+/// Does so on a thread with a small stack.
+fn link_chain_on_a_small_stack(end: usize) -> Result<usize, String> {
+    let thread = thread::Builder::new().stack_size(STACK).spawn(move || link_chain(end)).map_err(|error| error.to_string())?;
+    thread.join().map_err(|_| "the linker panicked".to_owned())?
+}
+
+#[test]
+fn a_chain_of_a_million_calls() {
+    // The function that the last one would call is not there, and then it is one that was there before: a recursion.
+    let outcome = link_chain_on_a_small_stack(OBJECTS * FUNCTIONS);
+    assert!(outcome.as_ref().is_err_and(|text| text.contains("Undefined reference to 'f1000000'")), "{outcome:?}");
+    let outcome = link_chain_on_a_small_stack(1);
+    assert!(outcome.as_ref().is_ok_and(|&size| size > OBJECTS * FUNCTIONS * CODE), "{outcome:?}");
+}
