@@ -352,6 +352,7 @@ mod tests {
             functions: IdVec::new(),
             module_shared: None,
             global_zero: None,
+            unified_stubs: None,
             reserved: IdMap::default(),
             null_symbol_value: 0,
             first_of_inputs: id(8),
