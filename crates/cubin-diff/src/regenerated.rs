@@ -50,7 +50,7 @@ const LINES: &str = ".debug_line";
 const MACHINE_LINES: &str = ".nv_debug_line_sass";
 
 /// Everything that follows from other code.
-const FOLLOWS: [Follows; 22] = [
+const FOLLOWS: [Follows; 24] = [
     follows(Area::Header, Of::Any(""), Property::Named("offset of section headers")),
     follows(Area::Header, Of::Any(""), Property::Named("offset of program headers")),
     follows(Area::SectionHeader, Of::Any(""), Property::Named("offset (the first that differs)")),
@@ -61,6 +61,7 @@ const FOLLOWS: [Follows; 22] = [
     follows(Area::SectionHeader, Of::Section(MACHINE_LINES), Property::Named("size")),
     follows(Area::Symbols, Of::Function(""), Property::Named("size")),
     follows(Area::Relocations, Of::Function(".rela.text."), Property::Any),
+    follows(Area::Relocations, Of::Section(".rela.debug_info"), Property::Any),
     follows(Area::Relocations, Of::Section(".rela.debug_line"), Property::Any),
     follows(Area::Relocations, Of::Section(".rela.nv_debug_line_sass"), Property::Any),
     follows(Area::SectionHeader, Of::Any(".nv.info."), Property::Named("size")),
@@ -71,6 +72,7 @@ const FOLLOWS: [Follows; 22] = [
     follows(Area::Contents, Of::Section(FRAMES), Property::Any),
     follows(Area::Contents, Of::Section(LINES), Property::Any),
     follows(Area::Contents, Of::Section(MACHINE_LINES), Property::Any),
+    follows(Area::Contents, Of::Section(".nv_debug_info_reg_sass"), Property::Any),
     follows(Area::Segments, Of::Any(""), Property::Any),
     follows(Area::Bytes, Of::Any(""), Property::Any),
 ];

@@ -39,6 +39,16 @@ pub struct Verbatim {
     pub stored: Range<usize>,
 }
 
+/// What a capsule says of a Mercury instruction.
+pub(crate) struct Token {
+    /// The number of machine instructions that it became.
+    machine: u64,
+    /// Where in the capsule it is stored verbatim.
+    stored: Option<Range<usize>>,
+    /// Its length.
+    pub(crate) length: Option<u64>,
+}
+
 impl<'data> Capsule<'data> {
     /// The capsule in a section with these contents.
     pub fn new(data: &'data [u8]) -> Result<Self> {
@@ -62,26 +72,32 @@ impl<'data> Capsule<'data> {
     /// The Mercury instructions that are stored verbatim, in order. The others are only walked over: there may be eight of them
     /// to a byte.
     pub fn verbatim(&self) -> Result<Vec<Verbatim>> {
+        let mut found = Vec::new();
+        self.walk(|machine, token| found.extend(token.stored.map(|stored| Verbatim { machine, stored })))?;
+        Ok(found)
+    }
+
+    /// Walks over the Mercury instructions: the machine instructions that each became, and what is known of it.
+    pub(crate) fn walk(&self, mut visit: impl FnMut(Range<u64>, Token)) -> Result<()> {
         let count = self.word(8) as usize;
         let bits_size = count.div_ceil(8).next_multiple_of(4);
         let bits = self.data.get(HEADER_SIZE..HEADER_SIZE + bits_size);
         let bits = bits.ok_or_else(|| cut(HEADER_SIZE, bits_size, self.data.len()))?;
-        let mut found = Vec::new();
         let (mut at, mut instruction) = (HEADER_SIZE + bits_size, 0_u64);
         for index in 0..count {
-            let (machine, stored) = match bits[index / 8] >> (index % 8) & 1 {
-                1 => (1, None),
+            let token = match bits[index / 8] >> (index % 8) & 1 {
+                1 => Token { machine: 1, stored: None, length: None },
                 _ => self.token(&mut at)?,
             };
-            let machine = instruction..instruction + machine;
+            let machine = instruction..instruction + token.machine;
             instruction = machine.end;
-            found.extend(stored.map(|stored| Verbatim { machine, stored }));
+            visit(machine, token);
         }
-        Ok(found)
+        Ok(())
     }
 
-    /// Reads the token at `at` and moves behind it: how many machine instructions, and where it holds a Mercury instruction.
-    fn token(&self, at: &mut usize) -> Result<(u64, Option<Range<usize>>)> {
+    /// Reads the token at `at` and moves behind it.
+    fn token(&self, at: &mut usize) -> Result<Token> {
         let start = *at;
         let take = |at: &mut usize, length: usize| {
             let bytes = self.data.get(*at..*at + length).ok_or_else(|| cut(*at, length, self.data.len()))?;
@@ -98,10 +114,13 @@ impl<'data> Capsule<'data> {
             size @ 1..=3 => {
                 let record = *at;
                 take(at, 16 * usize::from(size))?;
-                Ok((machine, Some(record..*at)))
+                Ok(Token { machine, stored: Some(record..*at), length: Some(16 * u64::from(size)) })
             }
-            0x41..=0x43 => take(at, 4).map(|_| (machine, None)),
-            0x50 | 0xd0 if *at == start => Ok((counted(take(at, 2)?), None)),
+            size @ 0x41..=0x43 => {
+                take(at, 4)?;
+                Ok(Token { machine, stored: None, length: Some(16 * u64::from(size & 0xf)) })
+            }
+            0x50 | 0xd0 if *at == start => Ok(Token { machine: counted(take(at, 2)?), stored: None, length: Some(0) }),
             token => Err(Error::at(*at as u64, Problem::CapsuleToken(token))),
         }
     }

@@ -8,8 +8,9 @@
 //! The layers, lowest first:
 //!
 //! * [`elf`]: the fixed-size ELF records, as bytes and as structs, and their constants.
-//! * [`section`], [`symbol`], [`relocation`], [`info`], [`callgraph`], [`note`], [`compat`], [`target`],
+//! * [`section`], [`symbol`], [`relocation`], [`info`], [`callgraph`], [`note`], [`compat`], [`fast_path`], [`target`],
 //!   [`unified`]: what the numbers mean. Each is a table, one row per fact, and a small interpreter of it.
+//! * [`capsule`], [`mercury`]: the code that machine code for other GPUs is made from, as far as a linker has to know it.
 //! * [`read`]: a whole file, checked. [`write`](mod@write): the headers of a whole file.
 //! * [`dump`]: everything in a file as text.
 //!
@@ -33,7 +34,9 @@ pub mod compat;
 pub mod dump;
 pub mod elf;
 mod error;
+pub mod fast_path;
 pub mod info;
+pub mod mercury;
 pub mod note;
 pub mod read;
 pub mod relocation;

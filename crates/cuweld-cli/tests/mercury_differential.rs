@@ -62,6 +62,18 @@ fn variables_of_the_system_are_placed_like_the_reference_places_them() {
 }
 
 #[test]
+fn objects_for_a_debugger_are_linked_like_the_reference_links_them() {
+    let Some(bench) = Bench::new() else { return };
+    for target in ["sm_100", "sm_120"] {
+        bench.compile("debugged.cu", target, &["-G", "-cubin"]);
+        bench.compile("called.cu", target, &["-G", "-cubin"]);
+        for options in ["-g", "", "-g -suppress-debug-info", "-r"] {
+            bench.compare(target, &format!("{options} debugged.cubin called.cubin"));
+        }
+    }
+}
+
+#[test]
 fn code_is_linked_for_the_targets_it_runs_on() {
     let Some(bench) = Bench::new() else { return };
     for name in ["integers", "exponential"] {
@@ -117,11 +129,12 @@ impl Bench {
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// Makes a host object of a program.
+    /// Makes a host object of a program, or a cubin.
     fn compile(&self, name: &str, target: &str, options: &[&str]) {
         let source = Self::source(name).to_string_lossy().into_owned();
-        let (object, architecture) = (name.replace(".cu", ".o"), format!("-arch={target}"));
-        self.run("nvcc", &[options, &[&architecture, "-rdc=true", "-c", &source, "-o", &object]].concat());
+        let (kind, ending) = if options.contains(&"-cubin") { ("-cubin", ".cubin") } else { ("-c", ".o") };
+        let (object, architecture) = (name.replace(".cu", ending), format!("-arch={target}"));
+        self.run("nvcc", &[options, &[&architecture, "-rdc=true", kind, &source, "-o", &object]].concat());
     }
 
     /// Makes an object of PTX for an architecture.

@@ -2,9 +2,11 @@
 
 use super::Facts;
 use crate::id::FileId;
-use crate::phases::load::Role;
+use crate::phases::load::{Place, Role};
 use crate::phases::resolve::Fate;
+use crate::views::View;
 use cubin::compat::Tag;
+use cubin::fast_path;
 use cubin::info::{self, Record, format};
 use cubin::note::CudaInfo;
 use cubin::target::{Variant, Views};
@@ -37,7 +39,7 @@ pub fn cuda(facts: &Facts<'_, '_>) -> Vec<u8> {
 ///
 /// Whether the output is for an `a` target follows from the target. Of the others, each input's are taken over as they are
 /// met; the class and version of the instruction set are the highest of all. Which other GPUs can run the machine code as it is,
-/// if that is said, is decided by the inputs whose code is in the output.
+/// if that is said, is decided by the code that is in the output.
 pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
     let target = facts.options.target;
     let accelerated = u16::from(target.variant == Variant::Accelerated);
@@ -60,10 +62,12 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
             if tag == Tag::CUDA_ACCELERATOR_TARGET || is_for_the_finalizer {
                 continue;
             }
-            if tag == Tag::CAN_FASTPATH_FINALIZE && facts.has_code_of(file) {
+            let (kept, left_out) = if tag == Tag::CAN_FASTPATH_FINALIZE { facts.code_of(file) } else { Default::default() };
+            if !kept.is_empty() {
                 // What is said of code that was compiled for another GPU does not hold for code for the target.
                 let is_for_target = object.sm == target.number;
-                let here = record.payload.first_chunk().filter(|_| is_for_target).map_or(0, |&bytes| u64::from_le_bytes(bytes));
+                let said = record.payload.first_chunk().filter(|_| is_for_target).map_or(0, |&bytes| u64::from_le_bytes(bytes));
+                let here = if is_for_target { fast_path::mask_of_kept(object.sm, said, &kept, &left_out) } else { said };
                 runs_on = Some(runs_on.map_or(here, |all| all & here));
             }
             match merged.iter_mut().find(|known| known.attribute == record.attribute) {
@@ -76,26 +80,29 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
         }
     }
     if target.views == Views::Two && facts.inputs.files().len() == 0 {
-        // A program of nothing is said to run on no other GPU.
         merged.extend(Record::sized(info::Attribute(Tag::CAN_FASTPATH_FINALIZE.0), &[0; 8]));
     }
-    let runs_on = runs_on.map(u64::to_le_bytes);
-    if let (Some(mask), Some(record)) =
-        (&runs_on, merged.iter_mut().find(|record| record.attribute.0 == Tag::CAN_FASTPATH_FINALIZE.0))
-    {
-        record.payload = mask;
+    // A program of nothing is said to run on no other GPU.
+    let runs_on = runs_on.unwrap_or(0).to_le_bytes();
+    if let Some(record) = merged.iter_mut().find(|record| record.attribute.0 == Tag::CAN_FASTPATH_FINALIZE.0) {
+        record.payload = &runs_on;
     }
     let mut bytes = Vec::new();
     merged.iter().for_each(|record| record.encode(&mut bytes));
     bytes
 }
 
-impl Facts<'_, '_> {
-    /// Whether any code of an input is in the output.
-    fn has_code_of(&self, file: FileId) -> bool {
-        let symbols = self.inputs.files()[file].symbols.iter();
-        symbols
-            .filter(|&symbol| self.resolution.fate(symbol) == Fate::Taken)
-            .any(|symbol| self.resolution.function(symbol).is_some_and(|function| self.live.contains(function)))
+impl<'data> Facts<'_, 'data> {
+    /// The machine code of the functions of an input: that of those that are in the output, and that of the others.
+    fn code_of(&self, file: FileId) -> (Vec<&'data [u8]>, Vec<&'data [u8]>) {
+        let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+        for symbol in self.inputs.files()[file].symbols.iter().filter(|&symbol| self.inputs.symbols()[symbol].is_function()) {
+            let Place::Section(code) = self.inputs.symbols()[symbol].place else { continue };
+            let Some(machine) = self.inputs.in_view(code, View::Machine) else { continue };
+            let is_live = self.resolution.function(symbol).is_some_and(|function| self.live.contains(function));
+            let stays = is_live && self.resolution.fate(symbol) == Fate::Taken;
+            if stays { &mut kept } else { &mut left_out }.push(self.inputs.sections()[machine].data);
+        }
+        (kept, left_out)
     }
 }

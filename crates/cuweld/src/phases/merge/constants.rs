@@ -13,6 +13,7 @@ use crate::phases::load::InputSection;
 use crate::phases::reach;
 use crate::phases::resolve::Fate;
 use cubin::elf::SHF_INFO_LINK;
+use cubin::target::Views;
 
 /// The constants of one function, while copies of the function come and go.
 #[derive(Debug)]
@@ -32,7 +33,13 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     slot.lost_offset = None;
     slot.retired = slot.only_lost;
     let section = &mut walk.plan.sections[slot.section];
-    section.pieces = Pieces::default();
+    // The reference linker keeps the relocations of Mercury jump tables that are gone: it ends with an error where the new table
+    // is smaller, and writes the old places into the new one otherwise.
+    if walk.facts.options.imitate_defects && walk.facts.options.target.views == Views::Two {
+        section.pieces.replace();
+    } else {
+        section.pieces = Pieces::default();
+    }
     section.size = 0;
     if slot.only_lost && !walk.facts.resolution.functions()[function].kernel {
         discard(walk, function);
@@ -163,7 +170,7 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
         let row = &mut walk.plan.sections[bank];
         row.align = align;
         row.size = end;
-        for piece in pieces.iter() {
+        for piece in pieces.with_replaced() {
             row.pieces.push(Piece { offset: offset + piece.offset, origin: Some(section), ..piece });
         }
     }

@@ -236,6 +236,15 @@ pub struct Piece {
     pub offset: u64,
     /// The section that was made for it, if it has moved from there when all pieces were known.
     pub origin: Option<SectionId>,
+    /// Whether it was replaced, and nothing is left of it but its relocations.
+    pub is_replaced: bool,
+}
+
+impl Piece {
+    /// A piece that is where its section says.
+    pub fn new(section: InputSectionId, offset: u64) -> Self {
+        Piece { section, offset, origin: None, is_replaced: false }
+    }
 }
 
 /// The pieces of a section: nearly always none or one, so that one needs no allocation.
@@ -253,7 +262,7 @@ pub enum Pieces {
 impl Pieces {
     /// A single piece, at the start.
     pub fn one(section: InputSectionId) -> Self {
-        Pieces::One(Piece { section, offset: 0, origin: None })
+        Pieces::One(Piece::new(section, 0))
     }
 
     /// Appends a piece.
@@ -282,14 +291,31 @@ impl Pieces {
         }
     }
 
+    /// Marks all pieces as replaced by what comes.
+    pub fn replace(&mut self) {
+        match self {
+            Pieces::None => {}
+            Pieces::One(piece) => piece.is_replaced = true,
+            Pieces::Many(pieces) => pieces.iter_mut().for_each(|piece| piece.is_replaced = true),
+        }
+    }
+
     /// The pieces, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Piece> + '_ {
-        let pieces = match self {
+        self.as_slice().iter().copied().filter(|piece| !piece.is_replaced)
+    }
+
+    /// The pieces, in order, and what was replaced.
+    pub fn with_replaced(&self) -> impl DoubleEndedIterator<Item = Piece> + '_ {
+        self.as_slice().iter().copied()
+    }
+
+    fn as_slice(&self) -> &[Piece] {
+        match self {
             Pieces::None => &[],
             Pieces::One(piece) => std::slice::from_ref(piece),
-            Pieces::Many(pieces) => pieces.as_slice(),
-        };
-        pieces.iter().copied()
+            Pieces::Many(pieces) => pieces,
+        }
     }
 }
 

@@ -102,6 +102,6 @@ impl<'data> Walk<'_, 'data> {
         let row = &mut self.plan.sections[table];
         row.align = row.align.max(section.align);
         row.size += STUB_SIZE;
-        row.pieces.push(Piece { section: code, offset, origin: None });
+        row.pieces.push(Piece { section: code, offset, origin: None, is_replaced: false });
     }
 }

@@ -429,7 +429,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         row.align = row.align.max(section.align);
         let offset = row.size.next_multiple_of(section.align);
         row.size = offset + section.size;
-        row.pieces.push(Piece { section: id, offset, origin: None });
+        row.pieces.push(Piece::new(id, offset));
         self.plan.placement[id] = Some(Placement { section: output, offset });
     }
 

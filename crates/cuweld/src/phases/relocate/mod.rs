@@ -226,7 +226,8 @@ impl Facts<'_, '_> {
         // Debug information of the Mercury view is none of the driver's business.
         let records = self.options.preserve_relocations && !(section.content == Content::Debug && view == View::Mercury);
         let is_capsule = matches!(section.content, Content::Text(_)) && view == View::Mercury;
-        for piece in section.pieces.newest_first().iter() {
+        let is_listed = |piece: &Piece| !piece.is_replaced || view == View::Mercury;
+        for piece in section.pieces.newest_first().with_replaced().filter(is_listed) {
             let file = self.inputs.file_of_section(piece.section);
             let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
             // The newest first; there is hardly ever more than one.
@@ -253,6 +254,8 @@ impl Facts<'_, '_> {
                             run.kept.push(kept);
                             continue;
                         }
+                        // There is nothing left to apply it to.
+                        _ if piece.is_replaced => continue,
                         Decision::ApplyUnrecorded(patch) => (patch, None),
                         Decision::Apply(patch, kept) => (patch, Some(kept)),
                     };

@@ -4,19 +4,20 @@
 //! that are gone as well. The machine's side is put together anew: what it says of functions that are gone is left out. Which parts
 //! of it speak of which function is known from the relocations, which name the function whose address they want.
 //!
-//! * Frames: of each object, the descriptions of functions that stay, each behind the common part it refers to.
+//! * Frames: of each object, the descriptions of functions that stay (`frames`).
 //! * Line tables: of each object, the header, then the sequences of functions that stay, in the order of their symbols.
 //! * Live ranges of registers: those of functions that are gone become empty.
 //! * All else is appended.
+
+mod frames;
 
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection};
 use super::number::Numbering;
-use super::relocate::{self, Decision, Kept};
+use super::relocate::{self, Decision, Kept, Referent};
 use super::resolve::{Fate, Resolution};
 use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SectionId};
-use crate::stubs;
 use cubin::relocation::{self, Mode};
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
@@ -114,10 +115,13 @@ enum Form {
     Appended,
 }
 
+/// The section that tells where the lines of sources are in code.
+const LINES: &str = ".debug_line";
+
 /// The sections that are not simply appended.
 const FORMS: [(&str, Form); 4] = [
     (".debug_frame", Form::Frames),
-    (".debug_line", Form::Lines),
+    (LINES, Form::Lines),
     (".nv_debug_line_sass", Form::Lines),
     (".nv_debug_info_reg_sass", Form::Registers),
 ];
@@ -126,12 +130,16 @@ fn form(section: &OutputSection<'_>) -> Form {
     FORMS.iter().find(|(name, _)| *name == section.name.stem).map_or(Form::Appended, |&(_, form)| form)
 }
 
-impl Facts<'_, '_> {
-    fn inputs(&self) -> &Inputs<'_> {
+impl<'data> Facts<'_, 'data> {
+    fn inputs(&self) -> &Inputs<'data> {
         self.relocate.inputs
     }
 
     fn draft(&self, section: &OutputSection<'_>) -> Draft {
+        let form = form(section);
+        if form == Form::Frames {
+            return self.frames(section);
+        }
         let mut draft = Draft { bytes: Vec::new(), pieces: Vec::new() };
         for piece in section.pieces.iter() {
             let linked = piece.section;
@@ -140,14 +148,13 @@ impl Facts<'_, '_> {
             let base = draft.bytes.len() as u64;
             let data = self.inputs().sections()[machine].data;
             let mut moved = Moved::default();
-            match form(section) {
-                Form::Frames => self.frames(data, &self.functions(file, machine), &mut draft.bytes, &mut moved),
+            match form {
                 Form::Lines => {
                     self.lines(data, &self.functions(file, machine), &mut draft.bytes, &mut moved);
                     self.line_headers(file, linked, &mut draft.bytes[base as usize..]);
                 }
                 Form::Registers => self.registers(file, data, &mut draft.bytes),
-                Form::Appended => draft.bytes.extend_from_slice(data),
+                Form::Frames | Form::Appended => draft.bytes.extend_from_slice(data),
             }
             moved.0.sort_unstable();
             draft.pieces.push(DraftPiece { linked, machine, base, moved });
@@ -161,61 +168,32 @@ impl Facts<'_, '_> {
         lists.flat_map(|list| inputs.relocations(file, list)).collect()
     }
 
-    /// The functions that a section's relocations name, by offset: those that stay, with the numbers of their symbols.
+    /// The functions that a section's relocations name, by offset: those that stay.
     fn functions(&self, file: FileId, section: InputSectionId) -> Functions {
-        let (inputs, resolution) = (self.inputs(), self.relocate.resolution);
+        let inputs = self.inputs();
         let mut functions = Functions::default();
         for entry in self.relocations(file, section) {
             let Some(symbol) = entry.symbol.filter(|&symbol| inputs.symbols()[symbol].is_function()) else { continue };
             // Two relocations may name one place: one for the address, one to clear what stands behind it.
-            let function = self.kept_function(symbol, file);
-            let number = function.map(|function| self.numbering.symbol(resolution.functions()[function].symbol));
-            functions.by_offset.push((entry.offset, number));
-            let slot = function.and_then(|function| self.relocate.unified.slot(function));
-            functions.slots.extend(slot.map(|slot| (entry.offset, slot)));
+            functions.by_offset.push((entry.offset, self.subject(symbol, file)));
         }
-        functions.by_offset.sort_unstable();
+        functions.by_offset.sort_by_key(|&(offset, _)| offset);
         functions
     }
 
-    /// The function that debug information of `file` speaks of, if it speaks of the copy that stays.
-    fn kept_function(&self, symbol: InputSymbolId, file: FileId) -> Option<FunctionId> {
+    /// The function that debug information of `file` speaks of, if it stays and the relocation was not lost with a copy of it.
+    fn subject(&self, symbol: InputSymbolId, file: FileId) -> Option<Subject> {
         let (resolution, live): (&Resolution<'_>, &LiveSet) = (self.relocate.resolution, self.relocate.live);
-        let function = resolution.function(symbol)?;
-        let is_copy = matches!(resolution.fate(symbol), Fate::Lost | Fate::Replaced)
-            || resolution.debug_reference_was_dropped(function, file);
-        (!is_copy && live.contains(function)).then_some(function)
+        let function = resolution.function(symbol).filter(|&function| live.contains(function))?;
+        let fate = resolution.fate(symbol);
+        let is_known = fate != Fate::Lost && !resolution.debug_reference_was_dropped(function, file);
+        is_known.then_some(Subject { function, is_current: fate != Fate::Replaced })
     }
 
-    /// Frames: a common part (CIE), then the descriptions (FDE) that refer to it. Each starts with a 64-bit length.
-    fn frames(&self, data: &[u8], functions: &Functions, out: &mut Vec<u8>, moved: &mut Moved) {
-        let mut at = 0;
-        let mut common: &[u8] = &[];
-        let mut common_at = None;
-        while let Some(length) = word64(data, at + 4) {
-            let end = usize::try_from(length).ok().and_then(|length| at.checked_add(FRAME_LENGTH_END)?.checked_add(length));
-            let Some(record) = end.and_then(|end| data.get(at..end)) else { break };
-            let address = (at + FRAME_ADDRESS) as u64;
-            if word64(data, at + FRAME_LENGTH_END) == Some(u64::MAX) {
-                (common, common_at) = (record, None);
-            } else if functions.stays(address) {
-                let start = *common_at.get_or_insert_with(|| {
-                    out.extend_from_slice(common);
-                    out.len() - common.len()
-                });
-                moved.insert(address, (out.len() + FRAME_ADDRESS) as u64);
-                let place = out.len() + FRAME_LENGTH_END;
-                out.extend_from_slice(record);
-                if let Some(field) = out.get_mut(place..place + 8) {
-                    field.copy_from_slice(&(start as u64).to_le_bytes());
-                }
-                if let Some(&slot) = functions.slots.get(&address) {
-                    let count = self.relocate.unified.stubs().len();
-                    stubs::frame(slot, count, start + FRAME_CODE_ALIGN, place - FRAME_LENGTH_END + FRAME_SIZE, out);
-                }
-            }
-            at += record.len();
-        }
+    /// The number of the symbol of a function whose lines are kept.
+    fn number(&self, subject: Option<Subject>) -> Option<u32> {
+        let function = subject.filter(|subject| subject.is_current)?.function;
+        Some(self.numbering.symbol(self.relocate.resolution.functions()[function].symbol))
     }
 
     /// Line tables: a header, then sequences, each of which starts by setting the address of a function.
@@ -225,7 +203,7 @@ impl Facts<'_, '_> {
         {
             let end = at + unit.len();
             let starts: Vec<(usize, Option<u32>)> = (functions.by_offset.iter())
-                .map(|&(offset, number)| (offset as usize, number))
+                .map(|&(offset, subject)| (offset as usize, self.number(subject)))
                 .filter(|&(offset, _)| offset >= at + SEQUENCE_ADDRESS && offset < end)
                 .map(|(offset, number)| (offset - SEQUENCE_ADDRESS, number))
                 .collect();
@@ -266,7 +244,7 @@ impl Facts<'_, '_> {
         let inputs = self.inputs();
         let gone: HashMap<&str, bool> = (inputs.files()[file].symbols.iter())
             .filter(|&symbol| inputs.symbols()[symbol].is_function())
-            .map(|symbol| (inputs.symbols()[symbol].name, self.kept_function(symbol, file).is_none()))
+            .map(|symbol| (inputs.symbols()[symbol].name, self.subject(symbol, file).is_none_or(|subject| !subject.is_current)))
             .collect();
         let base = out.len();
         out.extend_from_slice(data);
@@ -287,6 +265,13 @@ impl Facts<'_, '_> {
         }
     }
 
+    /// The section of a relocatable file that only the next link can give a place. The reference linker treats lines alone like that.
+    fn placed_later(&self, target: InputSectionId) -> Option<SectionId> {
+        let options = self.relocate.options;
+        let is_meant = options.keeps_relocations() || self.inputs().sections()[target].name == LINES;
+        self.relocate.plan.placement(target).filter(|_| is_meant && !options.executable()).map(|place| place.section)
+    }
+
     /// Goes through the relocations of a section as the linked view does, in the same order.
     fn relocated(&self, section: &OutputSection<'_>, draft: &Draft, bases: &IdMap<InputSectionId, u64>) -> Contents {
         let form = form(section);
@@ -303,15 +288,28 @@ impl Facts<'_, '_> {
                 if self.relocate.resolution.ignores(self.inputs(), piece.linked, entry.offset, symbol) {
                     continue;
                 }
-                let offset = piece.moved.get(entry.offset).unwrap_or(piece.base + entry.offset);
+                let offset = match piece.moved.get(entry.offset) {
+                    Some(offset) => offset,
+                    // What speaks of a function that is gone, or of another copy of it, is not there.
+                    None if matches!(form, Form::Frames | Form::Lines) => continue,
+                    None => piece.base + entry.offset,
+                };
                 let entry = InputRelocation { offset, ..entry };
                 let row = &self.inputs().symbols()[symbol];
                 let patch = match (row.kind, row.place) {
-                    // The references of frames to their common part are made already.
-                    (SymbolKind::SECTION, _) if form == Form::Frames => continue,
                     (SymbolKind::SECTION, Place::Section(target)) => {
                         let base = bases.get(&target).copied().unwrap_or(0);
-                        Some((entry.kind, entry.addend.wrapping_add_unsigned(base).cast_unsigned()))
+                        let addend = entry.addend.wrapping_add_unsigned(base);
+                        let later = self.placed_later(target).map(Referent::Section);
+                        let InputRelocation { kind, .. } = entry;
+                        contents.kept.extend(later.map(|referent| Kept {
+                            offset,
+                            kind,
+                            referent,
+                            addend,
+                            explicit_addend: true,
+                        }));
+                        later.is_none().then_some((kind, addend.cast_unsigned()))
                     }
                     _ => match self.relocate.decide(section, file, symbol, entry, true) {
                         Decision::Keep(kept) => {
@@ -336,30 +334,28 @@ impl Facts<'_, '_> {
     }
 }
 
-/// Behind the length of a frame's record.
-const FRAME_LENGTH_END: usize = 12;
-/// Where a frame's description has the address of its function.
-const FRAME_ADDRESS: usize = 20;
-/// Where it has the size of its function.
-const FRAME_SIZE: usize = 28;
-/// Where a frame's common part has the unit in which offsets in code are counted.
-const FRAME_CODE_ALIGN: usize = 22;
 /// Where a sequence of a line table has the address of its function.
 const SEQUENCE_ADDRESS: usize = 3;
 
-/// The functions that relocations name, by offset; the numbers of those that stay.
+/// A function that debug information speaks of.
+#[derive(Copy, Clone, Debug)]
+struct Subject {
+    function: FunctionId,
+    /// Whether it speaks of the copy that counts, and not of one that was replaced.
+    is_current: bool,
+}
+
+/// The functions that relocations name, by offset; nothing for those that are gone.
 #[derive(Default)]
 struct Functions {
-    by_offset: Vec<(u64, Option<u32>)>,
-    /// The slots of those that are stubs of unified functions.
-    slots: HashMap<u64, u64>,
+    by_offset: Vec<(u64, Option<Subject>)>,
 }
 
 impl Functions {
-    /// Whether the function whose address is wanted at an offset stays.
-    fn stays(&self, offset: u64) -> bool {
-        let index = self.by_offset.binary_search_by_key(&offset, |&(offset, _)| offset);
-        index.is_ok_and(|index| self.by_offset[index].1.is_some())
+    /// The function whose address is wanted at an offset.
+    fn at(&self, offset: u64) -> Option<Subject> {
+        let index = self.by_offset.binary_search_by_key(&offset, |&(offset, _)| offset).ok()?;
+        self.by_offset[index].1
     }
 }
 

@@ -1,0 +1,154 @@
+//! Places in Mercury code, and where they are in the machine code.
+//!
+//! A capsule does not hold the Mercury instructions that can be read off machine instructions, nor how long they are. How long they are
+//! depends on the instruction: 16 bytes have room for two operands in registers, 32 for a third or for a number. [`LENGTHS`] has the
+//! instructions for which this was observed, by comparing the two line tables of objects, which name the same places in both codes.
+
+use crate::capsule::{Capsule, INSTRUCTION_SIZE};
+use crate::error::Result;
+
+/// How long Mercury instructions are that can be read off a machine instruction.
+struct Length {
+    /// The machine instructions.
+    opcodes: &'static [u16],
+    /// Bytes.
+    bytes: u64,
+    /// Where a third operand shows that makes the instruction longer: a byte of the machine instruction, and its value without one.
+    third: Option<(usize, u8)>,
+}
+
+const SHORT: u64 = 16;
+const LONG: u64 = 32;
+
+static LENGTHS: [Length; 4] = [
+    Length {
+        opcodes: &[
+            0x202, 0x207, 0x208, 0x20b, 0x213, 0x216, 0x219, 0x21a, 0x220, 0x221, 0x224, 0x226, 0x228, 0x229, 0x22a, 0x23a,
+            0x23e, 0x245, 0x248, 0x291, 0x2ca, 0x300, 0x301, 0x304, 0x305, 0x306, 0x308, 0x309, 0x310, 0x311, 0x312, 0x313,
+            0x3a1, 0x802, 0x806, 0x882, 0x886, 0x918, 0x941, 0x945, 0x946, 0x94d, 0x95c, 0x9af, 0xc02, 0xc28, 0xc36, 0xc82,
+            0xd08, 0xd12, 0xe24, 0xe2a,
+        ],
+        bytes: SHORT,
+        third: None,
+    },
+    Length {
+        opcodes: &[
+            0x211, 0x212, 0x215, 0x223, 0x225, 0x227, 0x22b, 0x233, 0x234, 0x343, 0x388, 0x3aa, 0x421, 0x424, 0x431, 0x589,
+            0x807, 0x808, 0x80b, 0x80c, 0x810, 0x812, 0x816, 0x819, 0x81a, 0x820, 0x824, 0x831, 0x836, 0x83b, 0x944, 0x947,
+            0x949, 0x981, 0x984, 0x988, 0xc12, 0xc2b, 0xe2b,
+        ],
+        bytes: LONG,
+        third: None,
+    },
+    Length { opcodes: &[0x210, 0xc10], bytes: SHORT, third: Some((8, 0xff)) },
+    Length { opcodes: &[0x20c], bytes: SHORT, third: Some((8, 0x70)) },
+];
+
+/// An integer product that takes in a carry: longer than others.
+const PRODUCT: u16 = 0x224;
+/// Where it says so.
+const PRODUCT_CARRY: (usize, u8) = (9, 4);
+
+/// The length of the Mercury instruction that a machine instruction stands for; none if that is not known.
+fn length(instruction: &[u8]) -> Option<u64> {
+    let opcode = u16::from_le_bytes(*instruction.first_chunk()?) & 0xfff;
+    let byte = |index: usize| instruction.get(index).copied();
+    if opcode == PRODUCT && byte(PRODUCT_CARRY.0)? & PRODUCT_CARRY.1 != 0 {
+        return Some(LONG);
+    }
+    let row = LENGTHS.iter().find(|row| row.opcodes.contains(&opcode))?;
+    match row.third {
+        Some((index, without)) if byte(index)? != without => Some(LONG),
+        _ => Some(row.bytes),
+    }
+}
+
+/// Where the Mercury instructions of a function start, and where the machine instructions do that they became.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places(Vec<(u64, u64)>);
+
+impl Places {
+    /// The places in a function, as far as they are known: its capsule, its machine code, and the size of its Mercury code.
+    pub fn new(capsule: Capsule<'_>, code: &[u8], mercury_size: u64) -> Result<Self> {
+        let (mut lengths, mut starts) = (Vec::new(), Vec::new());
+        capsule.walk(|machine, token| {
+            let start = machine.start.saturating_mul(INSTRUCTION_SIZE);
+            // What is behind the end of the code is damage that is of no concern here.
+            if let Some(instruction) = usize::try_from(start).ok().and_then(|start| code.get(start..)).filter(|it| !it.is_empty())
+            {
+                lengths.push(token.length.or_else(|| length(instruction)));
+                starts.push(start);
+            }
+        })?;
+        let known: u64 = lengths.iter().flatten().sum();
+        // A single one that is not known is what is left.
+        if let Some(index) = lengths.iter().position(Option::is_none)
+            && lengths.iter().rposition(Option::is_none) == Some(index)
+        {
+            lengths[index] = mercury_size.checked_sub(known);
+        }
+        let from_start = lengths.iter().scan(Some(0), |place: &mut Option<u64>, length| {
+            let here = (*place)?;
+            *place = length.map(|length| here + length);
+            Some(here)
+        });
+        let mut places: Vec<(u64, u64)> = from_start.zip(starts.iter().copied()).collect();
+        let from_end = lengths.iter().rev().scan(mercury_size, |place, length| {
+            *place = place.checked_sub((*length)?)?;
+            Some(*place)
+        });
+        places.extend(from_end.zip(starts.iter().copied().rev()));
+        places.sort_unstable();
+        places.dedup();
+        Ok(Places(places))
+    }
+
+    /// The machine code of the Mercury instruction at a place; none if there is none, or if that is not known.
+    #[must_use]
+    pub fn machine(&self, mercury: u64) -> Option<u64> {
+        self.0.iter().find(|place| place.0 == mercury).map(|place| place.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instruction(opcode: u16, third: u8) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        bytes[..2].copy_from_slice(&(opcode | 0x7000).to_le_bytes());
+        bytes[8] = third;
+        bytes
+    }
+
+    #[test]
+    fn lengths_depend_on_operands() {
+        assert_eq!(length(&instruction(0x210, 0xff)), Some(16));
+        assert_eq!(length(&instruction(0x210, 4)), Some(32));
+        assert_eq!(length(&instruction(0x224, 4)), Some(16));
+        assert_eq!(length(&instruction(0x20c, 0x70)), Some(16));
+        assert_eq!(length(&instruction(0x981, 0)), Some(32));
+        assert_eq!(length(&instruction(0x7ff, 0)), None);
+        assert_eq!(length(&[0x10]), None);
+        let mut all: Vec<u16> = LENGTHS.iter().flat_map(|row| row.opcodes).copied().collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+
+    #[test]
+    fn places_are_known_up_to_what_is_not() -> Result<()> {
+        let capsule = |count: u8| [&[7, 0, 0, 0, 1, 0, 0, 0xc0, count, 0, 0, 0, 0xff, 0, 0, 0][..], &[]].concat();
+        let code = |opcodes: &[u16]| opcodes.iter().flat_map(|&opcode| instruction(opcode, 0)).collect::<Vec<_>>();
+        let places = |opcodes: &[u16], size| {
+            let data = capsule(opcodes.len() as u8);
+            Places::new(Capsule::new(&data)?, &code(opcodes), size).map(|places| places.0)
+        };
+        assert_eq!(places(&[0x981, 0x202, 0x210], 80)?, [(0, 0), (32, 16), (48, 32)]);
+        assert_eq!(places(&[0x981, 0x7ff, 0x210], 80)?, [(0, 0), (32, 16), (48, 32)]);
+        assert_eq!(places(&[0x7ff, 0x7ff, 0x210], 112)?, [(0, 0), (80, 32)]);
+        assert_eq!(places(&[0x981], 0)?, [(0, 0)]);
+        Ok(())
+    }
+}
