@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a program for the people who work on the project
 
+mod bench;
 mod bless;
 mod ci;
 mod fuzz;
@@ -18,6 +19,7 @@ type Task = fn(&[String]) -> Result<bool, String>;
 
 /// Every task, with what it is for.
 const TASKS: &[(&str, &str, Task)] = &[
+    ("bench", "measure whole links of growing size, beside the reference or an older program", bench::main),
     ("bless", "refresh the stored inputs and results of tests/cases, and say what changed", bless::main),
     ("ci", "check everything that must hold before a change goes in", ci::main),
     ("fuzz", "feed the readers and the linker inputs that a fuzzer makes up", fuzz::main),

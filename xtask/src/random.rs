@@ -16,6 +16,7 @@ mod recoded;
 mod relink;
 pub mod rng;
 mod run;
+mod unified;
 
 use std::collections::BTreeMap;
 use std::env;

@@ -13,6 +13,7 @@ mod constants;
 mod machine;
 mod plan;
 mod shared;
+mod unified;
 mod walk;
 
 pub use plan::{Content, Local, Name, OutputSection, Piece, Placement, Plan};

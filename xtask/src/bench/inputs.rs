@@ -1,0 +1,138 @@
+//! Makes the inputs of a link: assembles each unit once, and copies it under other names.
+//!
+//! Assembling a hundred thousand units would take an hour. In an object file names stand in string tables and everything else refers to
+//! them by number, so that a unit with other names of the same length is the same file with other characters in it.
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::axes::{Axis, Copies};
+use super::ptx::{NEXT, OWN};
+
+/// The inputs of one link.
+pub struct Inputs {
+    /// Where they are, and where the linkers run.
+    pub folder: PathBuf,
+    /// How many files there are.
+    pub files: usize,
+    /// How many bytes are in them.
+    pub bytes: u64,
+}
+
+/// The file with the names of all inputs: there are more than a command line can hold.
+pub const LIST: &str = "inputs.txt";
+
+impl Inputs {
+    /// The paths of the inputs.
+    pub fn paths(&self) -> Result<Vec<PathBuf>, String> {
+        let list = self.folder.join(LIST);
+        let names = fs::read_to_string(&list).map_err(failed(&list))?;
+        Ok(names.lines().map(|name| self.folder.join(name)).collect())
+    }
+}
+
+/// Makes the inputs of an axis's program of some size in `work`, unless they are there already.
+pub fn make(axis: &Axis, size: usize, work: &Path) -> Result<Inputs, String> {
+    let folder = work.join(axis.name).join(size.to_string());
+    let units = (axis.units)(size);
+    // Written last, so that it is there only if everything else is; and other programs have another one.
+    let seal = folder.join(format!("complete-{:016x}", fingerprint(&units, axis.architecture)));
+    if !seal.exists() {
+        _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).map_err(failed(&folder))?;
+        let mut names = String::new();
+        for (kind, unit) in units.iter().enumerate() {
+            let template = assemble(&unit.ptx, axis.architecture, work)?;
+            for number in 0..unit.count {
+                let name = format!("unit_{kind}_{number:05}.cubin");
+                let path = folder.join(&name);
+                fs::write(&path, copy(&template, number, unit.count)).map_err(failed(&path))?;
+                names += &name;
+                names.push('\n');
+            }
+        }
+        let list = folder.join(LIST);
+        fs::write(&list, names).map_err(failed(&list))?;
+        fs::write(&seal, "").map_err(failed(&seal))?;
+    }
+    let mut inputs = Inputs { folder, files: 0, bytes: 0 };
+    for path in inputs.paths()? {
+        inputs.files += 1;
+        inputs.bytes += fs::metadata(&path).map_err(failed(&path))?.len();
+    }
+    Ok(inputs)
+}
+
+/// Assembles a unit, unless that was done before.
+fn assemble(ptx: &str, architecture: &str, work: &Path) -> Result<Vec<u8>, String> {
+    let folder = work.join("templates");
+    fs::create_dir_all(&folder).map_err(failed(&folder))?;
+    let stem = folder.join(format!("{:016x}", fingerprint_of(&(ptx, architecture))));
+    let (source, object) = (stem.with_extension("ptx"), stem.with_extension("cubin"));
+    if !object.exists() {
+        let unfinished = stem.with_extension("unfinished");
+        fs::write(&source, ptx).map_err(failed(&source))?;
+        let output = Command::new("ptxas")
+            .args(["-c", "-arch", architecture])
+            .arg(&source)
+            .arg("-o")
+            .arg(&unfinished)
+            .output()
+            .map_err(|error| format!("ptxas, which makes the inputs: {error}; first: eval \"$(scripts/toolkit)\""))?;
+        if !output.status.success() {
+            return Err(format!("ptxas: {}: {}", source.display(), String::from_utf8_lossy(&output.stderr)));
+        }
+        fs::rename(&unfinished, &object).map_err(failed(&object))?;
+    }
+    fs::read(&object).map_err(failed(&object))
+}
+
+/// The unit with the names of copy `number`.
+fn copy(template: &[u8], number: usize, count: usize) -> Vec<u8> {
+    let own = format!("unit_{number:05}");
+    let next = format!("unit_{:05}", (number + 1) % count);
+    let mut bytes = template.to_vec();
+    let mut place = 0;
+    while let Some(rest) = bytes.get_mut(place..).filter(|rest| rest.len() >= OWN.len()) {
+        let (name, _) = rest.split_at_mut(OWN.len());
+        if name == OWN.as_bytes() {
+            name.copy_from_slice(own.as_bytes());
+        } else if name == NEXT.as_bytes() {
+            name.copy_from_slice(next.as_bytes());
+        }
+        place += 1;
+    }
+    bytes
+}
+
+fn fingerprint(units: &[Copies], architecture: &str) -> u64 {
+    let parts: Vec<(&str, usize)> = units.iter().map(|unit| (unit.ptx.as_str(), unit.count)).collect();
+    fingerprint_of(&(parts, architecture))
+}
+
+fn fingerprint_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Says which file an error is about.
+pub fn failed(path: &Path) -> impl Fn(io::Error) -> String {
+    let path = path.to_owned();
+    move |error| format!("{}: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_differ_in_their_names() {
+        let template = b"\0unit_00000_a\0next_00000_b\0unit_0000\0";
+        assert_eq!(copy(template, 41, 43), b"\0unit_00041_a\0unit_00042_b\0unit_0000\0");
+        assert_eq!(copy(template, 42, 43), b"\0unit_00042_a\0unit_00000_b\0unit_0000\0");
+    }
+}
