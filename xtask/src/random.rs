@@ -14,6 +14,7 @@ mod model;
 mod recoded;
 pub mod rng;
 mod run;
+mod unified;
 
 use std::collections::BTreeMap;
 use std::env;

@@ -10,6 +10,7 @@ use super::difference::{self, Difference};
 use super::emit;
 use super::model::{DebugInfo, Program, Unit};
 use super::recoded;
+use super::unified;
 
 /// A linker that runs longer than this is stopped. The reference needs exponential time for some call graphs.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -60,6 +61,9 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
             return Ok(Verdict::NotAssembled(format!("{}: {message}", unit.name)));
         }
     }
+    if let Some(index) = unified::index(program) {
+        fs::write(folder.join(unified::FILE), index).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
     let arguments = arguments(program, tools);
     fs::write(folder.join("replay.sh"), replay_script(program, &arguments))
         .map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -105,6 +109,9 @@ fn arguments(program: &Program, tools: &Tools) -> Vec<String> {
     let mut words = vec!["-arch".to_owned(), program.target.to_owned()];
     words.extend(tools.options.iter().cloned());
     words.extend(program.options.iter().cloned());
+    if unified::index(program).is_some() {
+        words.extend(["-uidx".into(), unified::FILE.into()]);
+    }
     words.extend(program.units.iter().map(|unit| format!("{}.cubin", unit.name)));
     words.extend(["-o".into(), "out.cubin".into()]);
     words

@@ -220,7 +220,7 @@ fn in_order_of_class(classes: &[Option<Class>]) -> Vec<SectionId> {
 /// The sections that the Mercury view has its own of, in file order: code first, the symbol table last.
 fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
     let content = |id: &SectionId| plan.sections()[*id].content;
-    let code = present.iter().filter(|id| matches!(content(id), Content::Text(_)));
+    let code = present.iter().filter(|id| matches!(content(id), Content::Text(_) | Content::UnifiedStubs));
     let others = present.iter().filter(|id| match content(id) {
         Content::Debug
         | Content::ModuleInfo
@@ -232,9 +232,14 @@ fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
         | Content::TextureRelocations(_)
         | Content::SymbolSectionNumbers
         | Content::Host
+        | Content::UnifiedIndex
+        | Content::UnifiedEntries(_)
+        | Content::UnifiedStubsInfo
+        | Content::UnifiedData
         | Content::ReservedShared => true,
         // What means the same to both views, what only one of them has, and what is in front or behind.
         Content::Text(_)
+        | Content::UnifiedStubs
         | Content::Symbols
         | Content::MachineParameters
         | Content::GlobalZero
@@ -304,9 +309,13 @@ impl Facts<'_, '_> {
         let target = || section.target.map(|target| self.relocations.of(target));
         match section.content {
             Content::Gone => false,
-            Content::Pieces | Content::Text(_) | Content::GlobalZero | Content::MachineParameters | Content::ReservedShared => {
-                self.layout.size(id) > 0
-            }
+            Content::Pieces
+            | Content::Text(_)
+            | Content::GlobalZero
+            | Content::MachineParameters
+            | Content::ReservedShared
+            | Content::UnifiedData
+            | Content::UnifiedStubs => self.layout.size(id) > 0,
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
             Content::KernelShared(_) | Content::ModuleShared => match self.options.executable() {
@@ -330,6 +339,9 @@ impl Facts<'_, '_> {
             | Content::CudaNote
             | Content::Compatibility
             | Content::Host
+            | Content::UnifiedIndex
+            | Content::UnifiedEntries(_)
+            | Content::UnifiedStubsInfo
             | Content::CallGraph
             | Content::RelocationActions => true,
         }
@@ -361,6 +373,10 @@ impl Facts<'_, '_> {
             | Content::ToolNotes
             | Content::CudaNote
             | Content::Host
+            | Content::UnifiedIndex
+            | Content::UnifiedEntries(_)
+            | Content::UnifiedStubs
+            | Content::UnifiedData
             | Content::CallGraph
             | Content::Prototypes
             | Content::RelocationActions => true,
@@ -372,7 +388,7 @@ impl Facts<'_, '_> {
         let symbol = &self.resolution.symbols()[id];
         let names_unified_table =
             symbol.definition.is_none() && symbol.name.starts_with("__U") && symbol.kind != SymbolKind::FUNCTION;
-        self.is_named(id) && !(self.options.executable() && names_unified_table)
+        self.is_named(id) && !(self.options.drops_unified_tables() && names_unified_table)
     }
 
     /// Whether a symbol that the plan lists has a name in the file.

@@ -140,7 +140,7 @@ fn name_sections(facts: &Facts<'_, '_>) -> SectionNames {
     for part in facts.numbering.sections().iter().filter(|part| part.view == View::Mercury) {
         let section = &sections[part.section];
         let prefix = match section.content {
-            Content::Text(_) => views::CAPSULE_PREFIX,
+            Content::Text(_) | Content::UnifiedStubs => views::CAPSULE_PREFIX,
             _ => views::MERCURY_PREFIX,
         };
         let [relocation, start, stem] = section.name.parts();

@@ -7,6 +7,7 @@ use crate::phases::load::Place;
 use crate::phases::merge::{Content, Local};
 use crate::phases::number::Extent;
 use crate::phases::resolve::{Symbol, is_internal, is_shared_variable};
+use crate::stubs;
 use crate::views::View;
 use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SymbolRecord};
 use cubin::symbol::{SymbolKind, info, other};
@@ -128,7 +129,11 @@ impl Facts<'_, '_> {
             true => symbol.other & OTHER_KEPT,
         };
         let position = if shown { self.shared_position(id, symbol, view) } else { self.position(id, symbol, view) };
+        let slot = symbol.function.and_then(|function| self.unified.slot(function));
         let size = match (symbol.definition, symbol.function) {
+            _ if slot.is_some() && view == View::Machine && self.numbering.has_two_views() => {
+                stubs::machine_symbol_size(slot.unwrap_or(0), self.unified.stubs().len())
+            }
             (Some(definition), Some(function)) if view == View::Machine => self.machine_size(function, definition.symbol),
             _ => symbol.size,
         };
@@ -175,12 +180,20 @@ impl Facts<'_, '_> {
         };
         let row = &self.inputs.symbols()[definition.symbol];
         if let Some(function) = symbol.function {
-            return Position { section: self.plan.function(function).text, value: row.value, common: false };
+            let value = match self.unified.slot(function) {
+                Some(slot) if view == View::Machine && self.numbering.has_two_views() => stubs::machine_value(slot),
+                Some(slot) => slot,
+                None => row.value,
+            };
+            return Position { section: self.plan.function(function).text, value, common: false };
         }
         let place = match row.place {
             Place::Section(section) => self.plan.placement(section),
             _ => None,
         };
+        if let Some(value) = self.unified.offset(id) {
+            return Position { section: place.map(|place| place.section), value, common: false };
+        }
         if let Some(offset) = self.plan.reserved(id).filter(|_| self.options.executable()) {
             let base = if view == View::Machine { self.options.reserved_for_tools() } else { 0 };
             return Position { section: place.map(|place| place.section), value: base + offset, common: false };

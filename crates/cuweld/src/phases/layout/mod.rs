@@ -16,6 +16,7 @@ use crate::diagnostics::{Failure, Report};
 use crate::id::{FunctionId, IdMap, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use shared::SharedLayout;
+pub use sort::{Tie, dealt_merge_sort};
 pub use textures::TEXTURE_KINDS;
 use textures::TextureLayout;
 

@@ -158,6 +158,12 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         }
     }
 
+    // The reference linker gives stubs of unified functions their part of the pool only if the first of them has one.
+    let first_stub = facts.live.stubs().first();
+    let is_user = |stub: &FunctionId| groups.iter().any(|group| group.users.contains(stub));
+    let stubs_have_pool = !facts.options.imitate_defects || first_stub.is_some_and(is_user);
+    let has_pool = |user: FunctionId| !groups.is_empty() && (stubs_have_pool || !facts.live.is_stub(user));
+
     // The pool. Alignment takes what is reserved for the null pointer to the first address that is not zero.
     let null_pointer = u64::from(facts.options.reserve_null_pointer);
     let mut pool_end = null_pointer;
@@ -170,7 +176,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         pool_end = start + group.members.iter().map(|variable| variable.size).max().unwrap_or(0);
         for variable in &group.members {
             layout.addresses.insert(variable.symbol, Address { offset: start, kernel: None });
-            for &kernel in users.of(variable.symbol) {
+            for &kernel in users.of(variable.symbol).iter().filter(|&&user| has_pool(user)) {
                 let end = pool_end_for.entry(kernel).or_default();
                 *end = (*end).max(start + variable.size);
             }
@@ -184,11 +190,13 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     // Each kernel's own variables.
     let mut end: IdMap<FunctionId, u64> = IdMap::default();
     let mut align: IdMap<FunctionId, u64> = IdMap::default();
-    for &kernel in facts.live.kernels() {
+    for &kernel in facts.live.entries() {
         let variables = own.remove(&kernel).unwrap_or_default();
         let start = if variables.is_empty() { 0 } else { null_pointer };
         let mut cursor = pool_end_for.get(&kernel).copied().unwrap_or(start);
-        let mut widest = if groups.is_empty() { 1 } else { pool_align };
+        // The memory of a stub is made when it is first needed; for arrays of unknown size alone, that is after the pool.
+        let is_before_pool = !facts.live.is_stub(kernel) || !variables.is_empty() || is_user(&kernel);
+        let mut widest = if is_before_pool && !groups.is_empty() { pool_align } else { 1 };
         let widest_first =
             |a: &SharedVariable, b: &SharedVariable| (std::cmp::Reverse(a.align), a.size) < (std::cmp::Reverse(b.align), b.size);
         for variable in dealt_merge_sort(&variables, Tie::First, &widest_first) {
@@ -223,7 +231,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     let reserved = facts.options.reserved_shared();
     // Where there are two views, only the machine's has a reserved part: to the linked one, a section with nothing else is empty.
     let linked_reserved = if two_views { 0 } else { reserved };
-    for &kernel in facts.live.kernels() {
+    for &kernel in facts.live.entries() {
         let Some(section) = facts.plan.function(kernel).shared else { continue };
         let (end, mut align) = (end[&kernel], align[&kernel]);
         if with_dynamic.contains(&kernel) {
@@ -231,7 +239,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         }
         // An empty section stays only if its alignment is that of the arrays; one with a reserved part is not empty.
         let right_align = align == DYNAMIC_ALIGN || (linked_reserved > 0 && align > DYNAMIC_ALIGN);
-        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && right_align;
+        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || has_pool(kernel)) && right_align;
         let present = end > 0 || wanted_empty;
         layout.used.insert(kernel, end);
         let size = if present { end + reserved } else { 0 };
@@ -285,7 +293,7 @@ impl Users {
         let uses_shared: Vec<bool> = (facts.resolution.functions().ids())
             .map(|function| facts.references.of(function).iter().any(|&symbol| is_shared(symbol)))
             .collect();
-        let kernels = facts.live.kernels();
+        let kernels = facts.live.entries();
         let mut users = Users { variables: IdMap::default(), dynamic: IdMap::default() };
         if !uses_shared.contains(&true) {
             return users;

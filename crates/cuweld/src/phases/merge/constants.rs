@@ -110,7 +110,7 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
         }
     }
     // What is still empty disappears, with its name.
-    for &kernel in walk.facts.live.kernels() {
+    for &kernel in walk.facts.live.entries() {
         if let Some(section) = walk.plan.functions[kernel].constants.filter(|&section| walk.plan.sections[section].size == 0) {
             abandon(walk, section);
             walk.plan.functions[kernel].constants = None;
@@ -128,7 +128,7 @@ fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -
     for (_, function) in moving {
         moves[function.index()] = true;
     }
-    let kernels = walk.facts.live.kernels();
+    let kernels = walk.facts.live.entries();
     let reach = reach::find(walk.facts.graph, walk.facts.components, kernels, |function| moves[function.index()]);
     for &kernel in kernels.iter().rev() {
         for function in reach.of(kernel) {
@@ -180,5 +180,32 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     abandon(walk, section);
     if let Some(lost) = walk.constants.get(&function).and_then(|slot| slot.lost_offset) {
         walk.plan.null_symbol_value = offset + lost;
+    }
+}
+
+/// What the reference linker does with constants when it knows which kernels are used.
+///
+/// It leaves out a section that equals an earlier one, but still counts on its room: constants overlap (imitated only where
+/// files are compared). The offset of the last one that it did not leave out stays in the null symbol.
+pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_before: u64) {
+    let sections = walk.facts.inputs.sections();
+    let section = &sections[id];
+    let Some(place) = walk.plan.placement[id] else { return };
+    let is_candidate = match section.size {
+        4 | 8 => section.align == section.size,
+        12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
+        _ => false,
+    };
+    if !is_candidate {
+        return;
+    }
+    let equals = |&earlier: &InputSectionId| sections[earlier].data == section.data && sections[earlier].align == section.align;
+    if !walk.comparable_constants.iter().any(equals) {
+        walk.comparable_constants.push(id);
+        walk.plan.null_symbol_value = place.offset;
+    } else if walk.facts.options.imitate_defects {
+        let output = &mut walk.plan.sections[place.section];
+        output.pieces.pop();
+        output.size = size_before;
     }
 }

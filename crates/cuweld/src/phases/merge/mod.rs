@@ -12,6 +12,7 @@
 mod constants;
 mod machine;
 mod plan;
+mod unified;
 mod walk;
 
 pub use plan::{Content, Local, Name, OutputSection, Piece, Plan};

@@ -1,6 +1,7 @@
 //! The plan: which sections and symbols the output has, in which order, and from which pieces of the inputs.
 
 use crate::id::{FunctionId, Id, IdMap, IdVec, InputSectionId, SectionId, SymbolId};
+use crate::phases::load::UnifiedTable;
 use cubin::elf::SHN_LORESERVE;
 use cubin::section::SectionType;
 use std::fmt;
@@ -15,6 +16,7 @@ pub struct Plan<'data> {
     pub(super) functions: IdVec<FunctionId, FunctionSections>,
     pub(super) module_shared: Option<SectionId>,
     pub(super) global_zero: Option<SectionId>,
+    pub(super) unified_stubs: Option<SectionId>,
     pub(super) reserved: IdMap<SymbolId, u64>,
     pub(super) null_symbol_value: u64,
     pub(super) first_of_inputs: SectionId,
@@ -199,6 +201,16 @@ pub enum Content {
     Compatibility,
     /// What the caller gave for the host (`-nv-host`).
     Host,
+    /// The index of unified functions and variables.
+    UnifiedIndex,
+    /// Which functions or variables are unified.
+    UnifiedEntries(UnifiedTable),
+    /// The stubs of unified functions, each in its slot.
+    UnifiedStubs,
+    /// Attributes of those stubs.
+    UnifiedStubsInfo,
+    /// Unified variables, each at its offset.
+    UnifiedData,
     /// Relocations that are left for the driver.
     Relocations { explicit_addends: bool },
     /// Relocations that were applied.
@@ -366,6 +378,7 @@ mod tests {
             functions: IdVec::new(),
             module_shared: None,
             global_zero: None,
+            unified_stubs: None,
             reserved: IdMap::default(),
             null_symbol_value: 0,
             first_of_inputs: id(8),

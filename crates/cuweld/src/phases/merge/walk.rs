@@ -2,23 +2,25 @@
 
 use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
+use super::unified::ENTRIES_IN_FRONT_ALIGN;
 use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
 use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
-use crate::phases::load::{Inputs, Place, Role, is_shared};
+use crate::phases::load::{Inputs, Place, Role, UnifiedTable, is_shared};
 use crate::phases::references::References;
 use crate::phases::resolve::{Fate, Part, Resolution, is_internal, is_shared_variable};
+use crate::phases::unified::Unified;
 use crate::views;
 use cubin::elf::{
-    SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB,
-    SHT_SYMTAB_SHNDX,
+    SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX,
 };
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
+use cubin::unified;
 use std::collections::HashMap;
 
 /// The facts that the walk reads.
@@ -35,6 +37,8 @@ pub struct Facts<'facts, 'data> {
     pub live: &'facts LiveSet,
     /// Which shared variables and textures code refers to.
     pub references: &'facts References,
+    /// The places of unified functions and variables.
+    pub unified: &'facts Unified,
     /// What was asked for.
     pub options: &'facts Options,
 }
@@ -84,10 +88,10 @@ pub(super) struct Walk<'facts, 'data> {
     pub(super) facts: &'facts Facts<'facts, 'data>,
     pub(super) plan: Plan<'data>,
     /// Sections that inputs share by name.
-    by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
-    shared: Vec<SharedVariable>,
+    pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    pub(super) shared: Vec<SharedVariable>,
     /// Sections of constants that the reference linker compares with later ones.
-    comparable_constants: Vec<InputSectionId>,
+    pub(super) comparable_constants: Vec<InputSectionId>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
     pub(super) constants: IdMap<FunctionId, constants::Slot>,
 }
@@ -104,6 +108,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 functions: IdVec::filled(FunctionSections::default(), facts.resolution.functions().len()),
                 module_shared: None,
                 global_zero: None,
+                unified_stubs: None,
                 reserved: IdMap::default(),
                 null_symbol_value: 0,
                 first_of_inputs: SectionId::from_index(0),
@@ -123,9 +128,17 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let has_compat = facts.options.target.has_compat;
         let flags = if has_compat { 0x0100_0000 | SHF_INFO_LINK } else { 0x0100_0000 };
         walk.create(Name::plain(".note.nv.cuinfo"), Content::CudaNote, SectionType(SHT_NOTE), flags, 4);
+        if facts.unified.has_functions() && facts.options.executable() {
+            walk.unified_entries(".nv.uft.entry", UnifiedTable::Functions, ENTRIES_IN_FRONT_ALIGN);
+        }
         walk.create(Name::plain(".nv.info"), Content::ModuleInfo, SectionType::INFO, 0, 4);
         if has_compat {
             walk.create(Name::plain(".nv.compat"), Content::Compatibility, SectionType::COMPAT, 0, 4);
+        }
+        if facts.options.unified_index.is_some() {
+            let name = ".nv.uidx";
+            let id = walk.create(Name::plain(name), Content::UnifiedIndex, SectionType::UNIFIED_INDEX, 0, 1);
+            walk.by_name.insert(name, id);
         }
         if facts.options.host_section.is_some() {
             walk.create(Name::plain(".nv.host"), Content::Host, SectionType::EMBEDDED_HOST, 0, 8);
@@ -155,6 +168,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             Content::Relocations { explicit_addends: false } | Content::TextureRelocations(_) => 16,
             Content::CallGraph | Content::Prototypes | Content::RelocationActions => 8,
             Content::SymbolSectionNumbers => 4,
+            Content::UnifiedEntries(_) => unified::Entry::SIZE as u32,
+            _ if kind == SectionType::UNIFIED_FUNCTIONS => unified::STUB_SIZE as u32,
             _ => 0,
         };
         self.plan.sections.push(OutputSection {
@@ -238,6 +253,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             self.plan.functions[function].text = self.plan.functions[original].text;
             return;
         }
+        if section.is_stub() && self.facts.options.executable() {
+            return self.stub(function, code);
+        }
         let name = self.facts.resolution.name(function);
         let text = match self.plan.functions[function].text {
             Some(text) => text,
@@ -246,8 +264,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 let barriers = section.flags >> BARRIERS_SHIFT << BARRIERS_SHIFT;
                 let kept = if self.facts.options.executable() { 0 } else { barriers };
                 let flags = SHF_ALLOC | SHF_EXECINSTR | kept;
-                let kind = SectionType(SHT_PROGBITS);
-                let text = self.create(Name::of_function(".text.", name), Content::Text(function), kind, flags, section.align);
+                let section_name = if section.is_stub() { Name::plain(section.name) } else { Name::of_function(".text.", name) };
+                let text = self.create(section_name, Content::Text(function), section.kind, flags, section.align);
                 self.plan.functions[function].text = Some(text);
                 if functions[function].kernel {
                     self.info_section(function, text);
@@ -349,10 +367,13 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 let size_before = self.by_name.get(section.name).map_or(0, |&output| self.plan.sections[output].size);
                 self.append_by_name(id, Content::Pieces);
                 if self.facts.options.knows_used_kernels() {
-                    self.after_constants(id, size_before);
+                    constants::after_module_constants(self, id, size_before);
                 }
             }
             Role::GlobalData => self.append_by_name(id, Content::Pieces),
+            Role::UnifiedData => self.place_unified_data(id),
+            Role::UnifiedIndex => self.append_by_name(id, Content::UnifiedIndex),
+            Role::UnifiedEntries(table) => self.place_unified_entries(id, table),
             Role::GlobalZero => {
                 self.append_by_name(id, Content::GlobalZero);
                 self.plan.global_zero = self.plan.placement[id].map(|place| place.section);
@@ -387,36 +408,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         }
     }
 
-    /// What the reference linker does with constants when it knows which kernels are used.
-    ///
-    /// It leaves out a section that equals an earlier one, but still counts on its room: constants overlap (imitated only where
-    /// files are compared). The offset of the last one that it did not leave out stays in the null symbol.
-    fn after_constants(&mut self, id: InputSectionId, size_before: u64) {
-        let sections = self.facts.inputs.sections();
-        let section = &sections[id];
-        let Some(place) = self.plan.placement[id] else { return };
-        let is_candidate = match section.size {
-            4 | 8 => section.align == section.size,
-            12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
-            _ => false,
-        };
-        if !is_candidate {
-            return;
-        }
-        let equals =
-            |&earlier: &InputSectionId| sections[earlier].data == section.data && sections[earlier].align == section.align;
-        if !self.comparable_constants.iter().any(equals) {
-            self.comparable_constants.push(id);
-            self.plan.null_symbol_value = place.offset;
-        } else if self.facts.options.imitate_defects {
-            let output = &mut self.plan.sections[place.section];
-            output.pieces.pop();
-            output.size = size_before;
-        }
-    }
-
     /// Appends a section to the output section of the same name.
-    fn append_by_name(&mut self, id: InputSectionId, content: Content) {
+    pub(super) fn append_by_name(&mut self, id: InputSectionId, content: Content) {
         let section = &self.facts.inputs.sections()[id];
         let known = match content {
             Content::ModuleShared => self.plan.module_shared,
@@ -482,7 +475,16 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let sections = || inputs.files()[file].sections.iter();
         for id in sections() {
             let role = inputs.sections()[id].role;
-            let merges = matches!(role, Role::Debug | Role::GlobalData | Role::ModuleConstants(_) | Role::FunctionConstants(_));
+            let merges = matches!(
+                role,
+                Role::Debug
+                    | Role::GlobalData
+                    | Role::UnifiedData
+                    | Role::UnifiedEntries(_)
+                    | Role::UnifiedIndex
+                    | Role::ModuleConstants(_)
+                    | Role::FunctionConstants(_)
+            );
             if merges && self.plan.placement[id].is_none() {
                 self.place(id);
             }
@@ -491,6 +493,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             let section = &inputs.sections()[id];
             let (Role::FunctionInfo, Some(code)) = (section.role, section.target) else { continue };
             let (Some(place), Some(function)) = (self.plan.placement[code], self.function_of(code)) else { continue };
+            if self.plan.unified_stubs == Some(place.section) {
+                continue;
+            }
             if self.plan.functions[function].info.is_none() {
                 self.info_section(function, place.section);
             }
@@ -574,6 +579,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         self.create(Name::plain(".nv.callgraph"), Content::CallGraph, SectionType::CALLGRAPH, 0, 4);
         self.create(Name::plain(".nv.prototype"), Content::Prototypes, SectionType::PROTOTYPE, 0, 4);
         if executable {
+            self.shared_of_stubs();
             if self.facts.options.target.views == Views::Two {
                 self.texture_slots();
             }

@@ -2,7 +2,7 @@
 //!
 //! Addresses in shared memory, offsets in constant banks, texture slots, and references between debug sections are settled now.
 //! Addresses of functions and global variables depend on where the driver loads them, so those relocations stay in the file.
-//! Relocations against the tables of unified functions become plain ones, because there is no such table.
+//! Relocations against the tables of unified functions become plain ones where there is no such table.
 //!
 //! The reference linker keeps relocations in lists with the newest in front, and writes them in that order.
 
@@ -14,9 +14,11 @@ use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection, Piece, Plan};
 use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_shared_variable, is_texture};
+use super::unified::Unified;
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
+use crate::stubs;
 use crate::views::View;
 use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
@@ -162,6 +164,8 @@ pub struct Facts<'facts, 'data> {
     pub resolution: &'facts Resolution<'data>,
     /// What stays.
     pub live: &'facts LiveSet,
+    /// The places of unified functions and variables.
+    pub unified: &'facts Unified,
     /// The sections.
     pub plan: &'facts Plan<'data>,
     /// Addresses.
@@ -242,7 +246,8 @@ impl Facts<'_, '_> {
                     {
                         continue;
                     }
-                    let entry = InputRelocation { offset: entry.offset + piece.offset, ..entry };
+                    let Some(offset) = self.output_offset(section, piece, entry.offset, view) else { continue };
+                    let entry = InputRelocation { offset, ..entry };
                     let (patch, kept) = match self.decide(section, file, symbol, entry, explicit_addends) {
                         Decision::Drop => continue,
                         Decision::Keep(kept) => {
@@ -282,6 +287,16 @@ impl Facts<'_, '_> {
         kept.sort_by_key(|entry| Reverse(starts.partition_point(|&start| start <= entry.offset)));
     }
 
+    /// Where an offset in a piece of a section is in the section; nowhere, if that part of the piece is left out.
+    fn output_offset(&self, section: &OutputSection<'_>, piece: Piece, offset: u64, view: View) -> Option<u64> {
+        match section.content {
+            Content::UnifiedData => self.unified.moved(piece.section, offset),
+            // The Mercury code of a table of stubs is nobody's code any more, but counted anew.
+            Content::UnifiedStubs if view == View::Mercury => Some(stubs::mercury_offset(piece.offset)),
+            _ => Some(piece.offset + offset),
+        }
+    }
+
     /// Decides about one relocation of a section.
     pub(super) fn decide(
         &self,
@@ -298,7 +313,7 @@ impl Facts<'_, '_> {
         let explicit_addend = explicit_in_input || self.options.force_explicit_addends;
         let keep = |referent: Referent, addend: i64| Kept {
             offset: entry.offset,
-            kind: if self.options.executable() { kinds::without_unified_tables(entry.kind) } else { entry.kind },
+            kind: if self.options.drops_unified_tables() { kinds::without_unified_tables(entry.kind) } else { entry.kind },
             referent,
             addend,
             explicit_addend,
@@ -327,7 +342,8 @@ impl Facts<'_, '_> {
         if self.is_removed(symbol) {
             return if kinds::is_unused_clear(entry.kind) { Decision::ApplyUnrecorded(patch(0)) } else { Decision::Drop };
         }
-        if (is_debug && kinds::is_unused_clear(entry.kind)) || kinds::is_unified_offset(entry.kind, symbol.name) {
+        let is_unused = !self.unified.has_functions() && kinds::is_unified_offset(entry.kind, symbol.name);
+        if (is_debug && kinds::is_unused_clear(entry.kind)) || is_unused {
             return Decision::Drop;
         }
         let kept = keep(Referent::Symbol(self.aliased(id)), entry.addend);

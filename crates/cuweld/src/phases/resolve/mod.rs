@@ -153,7 +153,7 @@ impl<'data> Resolution<'data> {
         let is_lost = self.fate[symbol] == Fate::Lost;
         match section.role {
             Role::Debug => is_lost && FOLLOWS_CODE.contains(&section.name) && inputs.symbols()[symbol].is_function(),
-            Role::GlobalData => in_lost_variable(),
+            Role::GlobalData | Role::UnifiedData => in_lost_variable(),
             // The reference linker goes by the symbol that the relocation names, and so leaves pointers to weak functions
             // and variables null in constants that do count.
             Role::ModuleConstants(_) => is_lost && (self.imitates_defects || in_lost_variable()),
