@@ -132,6 +132,7 @@ def core_refuses(first, second, word):
 
 
 def numba_items():
+    import numpy_names  # noqa: F401: before numba-cuda
     from numba import cuda
 
     declared = "uint32(uint32, uint32)"

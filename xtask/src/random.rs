@@ -8,12 +8,15 @@ mod difference;
 mod dwarf;
 mod emit;
 mod generate;
+mod meaning;
 mod minimise;
 mod mistakes;
 mod model;
 mod recoded;
+mod relink;
 pub mod rng;
 mod run;
+mod unified;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -36,6 +39,7 @@ struct Request {
     classes: Classes,
     options: Vec<String>,
     minimise: bool,
+    relinks: bool,
     verbose: bool,
 }
 
@@ -52,6 +56,9 @@ usage: cargo xtask random --ld PATH [options]
   --minimise         make each differing program as small as possible, in DIR/seed-N/small
   --with A,B         switch classes on; --without A,B switches them off; 'all' is every class
   --options WORDS    give every link these options too
+  --relocatable-then-final
+                     join some units by a relocatable link of the linker under test, link the result with the others by both
+                     linkers, and compare what the program means with what it means when all units are linked at once
   --verbose          name every seed that differs as it is found
 The assembler and the reference linker are taken from PATH; scripts/toolkit installs them.
 classes (* is on by default):
@@ -84,6 +91,7 @@ fn parse(words: &[String]) -> Result<Option<Request>, String> {
         classes: Classes::default(),
         options: Vec::new(),
         minimise: false,
+        relinks: false,
         verbose: false,
     };
     let (mut first, mut count, mut replay) = (1, 2000, false);
@@ -110,6 +118,7 @@ fn parse(words: &[String]) -> Result<Option<Request>, String> {
             "--with" => request.classes.switch(&value()?, true)?,
             "--without" => request.classes.switch(&value()?, false)?,
             "--options" => request.options.extend(value()?.split_whitespace().map(str::to_owned)),
+            "--relocatable-then-final" => request.relinks = true,
             "--minimise" => request.minimise = true,
             "--verbose" => request.verbose = true,
             "--help" | "-h" => return Ok(None),
@@ -135,7 +144,7 @@ fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
     let linker = request.linker.canonicalize().map_err(|error| format!("{}: {error}", request.linker.display()))?;
     let candidate = scratch.join("nvlink");
     std::os::unix::fs::symlink(&linker, &candidate).map_err(|error| format!("{}: {error}", candidate.display()))?;
-    Ok(Tools { ptxas: find("ptxas")?, reference: find("nvlink")?, candidate, options: request.options.clone() })
+    Ok(Tools { ptxas: find("ptxas")?, reference: find("nvlink")?, candidate, options: request.options.clone(), relinks: request.relinks })
 }
 
 /// What has been counted so far.

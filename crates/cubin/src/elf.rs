@@ -3,7 +3,7 @@
 //! These are plain values: nothing is checked here but that there are enough bytes.
 
 /// Reads or writes one field. Records are described once, in [`record!`], and both directions follow from that.
-trait Scalar: Sized {
+pub(crate) trait Scalar: Sized {
     fn read(bytes: &[u8], offset: usize) -> Self;
     fn write(self, bytes: &mut [u8], offset: usize);
 }
@@ -76,6 +76,8 @@ macro_rules! record {
         }
     };
 }
+
+pub(crate) use record;
 
 record! {
     /// The header at the start of the file.

@@ -8,8 +8,8 @@
 //! The layers, lowest first:
 //!
 //! * [`elf`]: the fixed-size ELF records, as bytes and as structs, and their constants.
-//! * [`section`], [`symbol`], [`relocation`], [`info`], [`callgraph`], [`note`], [`compat`], [`fast_path`], [`target`]: what the
-//!   numbers mean. Each is a table, one row per fact, and a small interpreter of it.
+//! * [`section`], [`symbol`], [`relocation`], [`info`], [`callgraph`], [`note`], [`compat`], [`fast_path`], [`target`],
+//!   [`unified`]: what the numbers mean. Each is a table, one row per fact, and a small interpreter of it.
 //! * [`capsule`], [`mercury`]: the code that machine code for other GPUs is made from, as far as a linker has to know it.
 //! * [`read`]: a whole file, checked. [`write`](mod@write): the headers of a whole file.
 //! * [`dump`]: everything in a file as text.
@@ -43,6 +43,7 @@ pub mod relocation;
 pub mod section;
 pub mod symbol;
 pub mod target;
+pub mod unified;
 pub mod write;
 
 pub use error::{Error, Problem, Result};

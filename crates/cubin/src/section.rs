@@ -87,11 +87,11 @@ section_types! {
     0x7000_000b RELOCATION_ACTION "CUDA_RELOCINFO" Bytes sass, "How the driver applies a relocation type.";
     0x7000_000c MERCURY "CUDA_MERCURY" Bytes mercury, "Mercury code.";
     0x7000_000d MERCURY_SASS_MAP "CUDA_MERCURY_SASS_MAP" Bytes mercury, "Which machine code Mercury code became.";
-    0x7000_000e UNIFIED_FUNCTIONS "CUDA_UFT" Bytes sass, "Stubs of unified functions.";
-    0x7000_0010 UNIFIED_INDEX "CUDA_UIDX" Bytes sass, "The index file of unified tables.";
-    0x7000_0011 UNIFIED_FUNCTION_ENTRIES "CUDA_UFT_ENTRY" Bytes sass, "Entries of the unified function table.";
+    0x7000_000e UNIFIED_FUNCTIONS "CUDA_UFT" Bytes sass, "Stubs of unified functions; see [`crate::unified`].";
+    0x7000_0010 UNIFIED_INDEX "CUDA_UIDX" Bytes sass, "The index file of unified tables; see [`crate::unified`].";
+    0x7000_0011 UNIFIED_FUNCTION_ENTRIES "CUDA_UFT_ENTRY" Bytes sass, "Entries of the unified function table; see [`crate::unified`].";
     0x7000_0012 UNIFIED_DATA "CUDA_UDT" Bytes sass, "Unified variables.";
-    0x7000_0014 UNIFIED_DATA_ENTRIES "CUDA_UDT_ENTRY" Bytes sass, "Entries of the unified data table.";
+    0x7000_0014 UNIFIED_DATA_ENTRIES "CUDA_UDT_ENTRY" Bytes sass, "Entries of the unified data table; see [`crate::unified`].";
     0x7000_0015 RESERVED_SHARED "CUDA_RESERVED_SHARED" NoBits sass, "Shared memory that the system reserves.";
     0x7000_0016 CAPSULE "CUDA_CAPMERC" Bytes mercury, "Mercury code, coded against the machine code.";
     0x7000_0064 CONSTANT_0 "CUDA_CONSTANT_B0" Constants sass, "Bank 0: kernel parameters.";

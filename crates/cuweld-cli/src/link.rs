@@ -14,7 +14,7 @@ use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
 use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, explain_missing_names, nothing_to_link, unpack};
-use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText};
+use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText, UnifiedIndex};
 use cuweld::trace::Trace;
 use cuweld::{Demand, Finished, Input, Linked};
 use std::fs::File;
@@ -70,9 +70,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if let Some(path) = &arguments.files.time {
         side_files::begin_table_of_times(path, report)?;
     }
-    if arguments.link.uidx_file.is_some() {
-        return report.fatal(Message::UnifiedTables {});
-    }
+    let unified_index = side_files::read_unified_index(arguments.link.uidx_file.as_deref(), report)?;
     let Architecture::Real(target) = arguments.architecture else { return for_virtual_architecture(arguments, messages, report) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
@@ -87,7 +85,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if let Some(folder) = &arguments.files.save_dir {
         save::save(folder, arguments, &files, report)?;
     }
-    let inputs = Inputs { files: &files, target, host_section };
+    let inputs = Inputs { files: &files, target, host_section, unified_index };
     // What a file that was changed meanwhile made the link say is not what is wrong.
     link_files(inputs, arguments, messages, report, trace).or_else(|failure| files.check_unchanged(report).and(Err(failure)))
 }
@@ -97,10 +95,11 @@ struct Inputs<'files> {
     files: &'files Files,
     target: &'static Target,
     host_section: Option<Vec<u8>>,
+    unified_index: Option<UnifiedIndex>,
 }
 
 fn link_files(
-    Inputs { files, target, host_section }: Inputs<'_>,
+    Inputs { files, target, host_section, unified_index }: Inputs<'_>,
     arguments: &LinkArguments,
     messages: &Messages,
     report: &mut Report,
@@ -130,7 +129,7 @@ fn link_files(
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
-            let options = Options { host_section, ..options(arguments, messages, target, &unpacked) };
+            let options = Options { host_section, unified_index, ..options(arguments, messages, target, &unpacked) };
             let save = |image: &Finished<'_, '_>, report: &mut Report| save_image(arguments, |file| image.write_to(file), report);
             let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.

@@ -1,6 +1,8 @@
 //! Files that a link reads or writes beside its inputs and its result.
 
+use cubin::unified::NotAnIndex;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
+use cuweld::options::UnifiedIndex;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -27,8 +29,23 @@ fn begin(path: &Path) -> io::Result<()> {
     if is_new { file.write_all(TABLE_OF_TIMES.as_bytes()) } else { Ok(()) }
 }
 
+/// Reads the index that `-uidx` names.
+pub fn read_unified_index(path: Option<&Path>, report: &mut Report) -> Result<Option<UnifiedIndex>, Failure> {
+    let Some(bytes) = read(path, report)? else { return Ok(None) };
+    match UnifiedIndex::parse(bytes) {
+        Ok(index) => Ok(Some(index)),
+        Err(NotAnIndex::Magic) => report.fatal(Message::NotAUnifiedIndex {}),
+        Err(NotAnIndex::Size) => report.fatal(Message::MalformedUnifiedIndex {}),
+    }
+}
+
 /// Reads what `-nv-host` names.
 pub fn read_host_section(path: Option<&Path>, report: &mut Report) -> Result<Option<Vec<u8>>, Failure> {
+    read(path, report)
+}
+
+/// Reads a file, if one is named, that must not be empty.
+fn read(path: Option<&Path>, report: &mut Report) -> Result<Option<Vec<u8>>, Failure> {
     let Some(path) = path else { return Ok(None) };
     let file = path.to_string_lossy().into_owned();
     match std::fs::read(path) {

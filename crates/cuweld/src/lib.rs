@@ -31,6 +31,7 @@ pub mod link;
 mod linker;
 pub mod options;
 mod phases;
+mod stubs;
 pub mod trace;
 mod views;
 

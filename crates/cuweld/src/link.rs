@@ -6,7 +6,7 @@ use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
 use crate::phases::{
     attributes, callgraph, components, finalize, image_size, info, layout, listing, live, load, machine_debug, merge, number,
-    propagate, references, registers, relocate, reserved, resolve, undefined, versions, why_live,
+    propagate, references, registers, relocate, reserved, resolve, undefined, unified, versions, why_live,
 };
 use crate::trace::Trace;
 
@@ -41,25 +41,28 @@ pub fn link_with<Image>(
     // One meaning per name; the first mention of a name fixes its place in the output.
     let resolution = &trace.phase("resolve", || resolve::resolve(inputs, options, report))?;
     // Calls, direct and through pointers.
-    let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution));
+    let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution, options));
     // Its cycles, and an order from callees to callers for everything that flows up.
     let components = &trace.phase("components", || components::find(graph));
     // Kernels and what they reach stay.
     let live = &trace.phase("live", || live::find(inputs, resolution, graph, options));
-    if options.extra_warnings {
-        listing::warn_of_functions_never_called(resolution, live, report);
-    }
     // What functions say of themselves, and what follows for the kernels that call them.
     let attributes = &trace.phase("attributes", || attributes::read(inputs, resolution, live));
     let properties = &trace.phase("propagate", || {
         let facts = propagate::Facts { inputs, resolution, graph, components, live, attributes };
         propagate::propagate(&facts, options, report)
     });
+    if options.extra_warnings {
+        listing::warn_of_functions_never_called(resolution, live, report);
+    }
     // What code refers to of the things that are laid out per kernel.
     let references = &trace.phase("references", || references::find(inputs, resolution));
+    // Places in tables that several programs share.
+    let unified = &trace.phase("unified", || unified::find(inputs, resolution, live, options, report))?;
     // Which pieces make which sections, and the order of all names.
-    let (plan, shared_variables) = &trace
-        .phase("merge", || merge::merge(&merge::Facts { inputs, resolution, graph, components, live, references, options }));
+    let (plan, shared_variables) = &trace.phase("merge", || {
+        merge::merge(&merge::Facts { inputs, resolution, graph, components, live, references, unified, options })
+    });
     // Addresses in the memories that are laid out per kernel.
     let layout = &trace.phase("layout", || {
         let facts = layout::Facts { inputs, resolution, graph, components, live, references, plan, shared_variables, options };
@@ -80,12 +83,12 @@ pub fn link_with<Image>(
         report.checkpoint()
     })?;
     // With addresses known: what is settled now, and what the driver has to settle.
-    let relocate_facts = &relocate::Facts { inputs, resolution, live, plan, layout, options };
+    let relocate_facts = &relocate::Facts { inputs, resolution, live, unified, plan, layout, options };
     let relocations = &trace.phase("relocate", || relocate::relocate(relocate_facts, report))?;
     // With contents known: which sections are empty, and the numbers of the others and of the symbols.
     let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
     let info_sizes = &trace.phase("info", || info.measure());
-    let facts = &number::Facts { resolution, graph, live, plan, layout, relocations, info_sizes, options };
+    let facts = &number::Facts { inputs, resolution, graph, live, plan, layout, relocations, info_sizes, options };
     let numbering = &trace.phase("number", || number::number(facts));
     // What the machine's debug information says of functions that stay, in the order of their symbols.
     let machine_debug =
@@ -97,6 +100,7 @@ pub fn link_with<Image>(
             resolution,
             graph,
             live,
+            unified,
             attributes,
             plan,
             layout,

@@ -2,6 +2,7 @@
 
 use cubin::note::ToolNote;
 use cubin::target::{Target, Views};
+use cubin::unified::{Index, NotAnIndex};
 
 /// Bytes of the reserved part of shared memory in front of the variables of the system.
 const RESERVED_FOR_TOOLS: u64 = 0x40;
@@ -33,6 +34,8 @@ pub struct Options {
     pub newest_api: Option<i32>,
     /// Bytes to be copied into a section `.nv.host` (`-nv-host`).
     pub host_section: Option<Vec<u8>>,
+    /// Where unified functions and variables have their places (`-uidx`).
+    pub unified_index: Option<UnifiedIndex>,
     /// Accept undefined variables (`-allow-undefined-globals`).
     pub allow_undefined_globals: bool,
     /// Write every relocation with an explicit addend (`-force-rela`).
@@ -61,6 +64,29 @@ pub struct Options {
     pub imitate_defects: bool,
     /// The note that says which tool made the file.
     pub note: ToolNoteText,
+}
+
+/// An index of unified functions and variables: a file that is known to be one.
+#[derive(Clone, Debug)]
+pub struct UnifiedIndex {
+    bytes: Vec<u8>,
+    index: Index,
+}
+
+impl UnifiedIndex {
+    /// Reads an index file.
+    pub fn parse(bytes: Vec<u8>) -> Result<Self, NotAnIndex> {
+        let index = Index::parse(&bytes)?;
+        Ok(UnifiedIndex { bytes, index })
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn index(&self) -> &Index {
+        &self.index
+    }
 }
 
 /// What kind of file a link makes.
@@ -186,6 +212,7 @@ impl Options {
             reserve_null_pointer: false,
             newest_api: None,
             host_section: None,
+            unified_index: None,
             allow_undefined_globals: false,
             force_explicit_addends: false,
             refuse_newer_objects: false,
@@ -238,6 +265,11 @@ impl Options {
     /// too early.
     pub(crate) fn keeps_relocations(&self) -> bool {
         !self.executable() && !self.imitate_defects
+    }
+
+    /// Whether the output is linked for good without an index of unified functions, so that nothing refers to their tables.
+    pub(crate) fn drops_unified_tables(&self) -> bool {
+        self.executable() && self.unified_index.is_none()
     }
 
     /// Whether the output is meant for the driver.

@@ -44,6 +44,7 @@ pub const CLASSES: &[Class] = &[
     feature("lines", true, "units with line tables"),
     feature("debug", true, "units with full debug information"),
     feature("textures", false, "texture, sampler and surface references"),
+    feature("unified", false, "unified functions and variables, and the index with their places"),
     feature("undefined", true, "functions that nothing defines, called by dead functions"),
     feature("errors", false, "one mistake per program: duplicates, clashes, undefined names, limits"),
     option("verbose", true, 30, "-v"),

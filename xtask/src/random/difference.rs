@@ -18,6 +18,13 @@ impl fmt::Display for Difference {
     }
 }
 
+impl Difference {
+    /// A class that something else than the outcomes tells.
+    pub fn of_kind(kind: String) -> Self {
+        Difference(kind)
+    }
+}
+
 /// Compares two outcomes.
 pub fn between(reference: &Outcome, candidate: &Outcome) -> Option<Difference> {
     if reference.status != candidate.status {

@@ -12,6 +12,7 @@ use super::model::{
     Action, DebugInfo, Function, FunctionRef, Initial, Linkage, Pointer, Role, Scalar, Shape, Signature, Space, SystemCall, Unit,
     Variable, VariableRef,
 };
+use super::unified;
 
 /// The PTX text of a unit.
 pub fn unit(unit: &Unit) -> String {
@@ -26,7 +27,7 @@ pub fn unit(unit: &Unit) -> String {
     put(&mut text, format_args!(".target {}{modifiers}\n.address_size 64\n\n", unit.virtual_arch));
     declarations(unit, &mut text);
     for item in pointed_to_first(&unit.variables) {
-        variable(item, &mut text);
+        variable(item, &unified::attribute(unit, &item.name), &mut text);
     }
     for alias in &unit.aliases {
         put(&mut text, format_args!(".alias {}, {};\n", alias.name, alias.of.name));
@@ -56,7 +57,7 @@ fn declarations(unit: &Unit, text: &mut String) {
         match &item.role {
             Role::Device(signature) => {
                 let head = head(&item.name, *signature);
-                put(text, format_args!("{}.func {head};\n", linkage(item.linkage)));
+                put(text, format_args!("{}.func {}{head};\n", linkage(item.linkage), unified::attribute(unit, &item.name)));
             }
             Role::Kernel { .. } => {}
         }
@@ -112,7 +113,7 @@ fn declarations(unit: &Unit, text: &mut String) {
     }
     for variable in variables {
         if declared.insert(&variable.name) {
-            put(text, format_args!(".extern {};\n", shape(&variable.name, &variable.shape)));
+            put(text, format_args!(".extern {};\n", shape(&variable.name, &variable.shape, "")));
         }
     }
     for kernel in unit.functions.iter().filter(|function| kernels.contains(function.name.as_str())) {
@@ -205,25 +206,25 @@ fn kernel_head(name: &str, extra_bytes: usize) -> String {
 }
 
 /// Space, attributes, alignment, type and name of a variable.
-fn shape(name: &str, shape: &Shape) -> String {
+fn shape(name: &str, shape: &Shape, attribute: &str) -> String {
     let space = match shape.space {
         Space::Global => "global",
         Space::Const => "const",
         Space::Shared => "shared",
     };
-    let managed = if shape.managed { " .attribute(.managed)" } else { "" };
+    let managed = if shape.managed { ".attribute(.managed) " } else { "" };
     let size = if shape.size == 0 { String::new() } else { shape.size.to_string() };
-    format!(".{space}{managed} .align {} .b8 {name}[{size}]", shape.align)
+    format!(".{space} {managed}{attribute}.align {} .b8 {name}[{size}]", shape.align)
 }
 
 /// A variable with its initialiser.
-fn variable(variable: &Variable, text: &mut String) {
+fn variable(variable: &Variable, attribute: &str, text: &mut String) {
     let linkage = linkage(variable.linkage);
     match &variable.initial {
-        Initial::None => put(text, format_args!("{linkage}{};\n", shape(&variable.name, &variable.shape))),
+        Initial::None => put(text, format_args!("{linkage}{};\n", shape(&variable.name, &variable.shape, attribute))),
         Initial::Bytes(bytes) => {
             let bytes: Vec<String> = bytes.iter().map(u8::to_string).collect();
-            let head = shape(&variable.name, &variable.shape);
+            let head = shape(&variable.name, &variable.shape, attribute);
             put(text, format_args!("{linkage}{head} = {{{}}};\n", bytes.join(", ")));
         }
         Initial::Pointers(pointers) => {
@@ -232,7 +233,7 @@ fn variable(variable: &Variable, text: &mut String) {
             put(
                 text,
                 format_args!(
-                    "{linkage}.{space} .align {} .u64 {}[{}] = {{{}}};\n",
+                    "{linkage}.{space} {attribute}.align {} .u64 {}[{}] = {{{}}};\n",
                     variable.shape.align.max(8),
                     variable.name,
                     pointers.len(),
@@ -266,7 +267,8 @@ fn function(unit: &Unit, index: usize, function: &Function, text: &mut String) {
             }
         }
         Role::Device(signature) => {
-            put(text, format_args!(".func {}", head(&function.name, *signature)));
+            let attribute = unified::attribute(unit, &function.name);
+            put(text, format_args!(".func {attribute}{}", head(&function.name, *signature)));
         }
     }
     *text += "\n{\n    .reg .b32 %acc; .reg .b64 %sink, %wide; .reg .f64 %real;\n";

@@ -11,6 +11,7 @@ use super::model::{
     SystemCall, Unit, Variable, VariableRef,
 };
 use super::rng::Rng;
+use super::unified;
 
 /// An architecture: which virtual ones its code may come from, and which others' code it accepts.
 struct Architecture {
@@ -92,7 +93,7 @@ pub fn program(seed: u64, targets: &[&'static str], classes: &Classes) -> Progra
     let target = *rng.pick(targets);
     let count = rng.weighted(&[(15, 1), (30, 2), (25, 3), (12, 4), (8, 5), (5, 6), (5, 7)]);
     let plan = plan(&mut rng, count, classes);
-    let mut program = Program { target, units: Vec::new(), options: Vec::new() };
+    let mut program = Program { target, units: Vec::new(), options: Vec::new(), index: None };
     for index in 0..count {
         program.units.push(unit(&mut rng, index, target, &plan, classes));
     }
@@ -105,6 +106,9 @@ pub fn program(seed: u64, targets: &[&'static str], classes: &Classes) -> Progra
         {
             program.options.extend(words.split(' ').map(str::to_owned));
         }
+    }
+    if classes.has("unified") {
+        unified::choose(&mut rng, &mut program);
     }
     if classes.has("errors") {
         mistakes::make(&mut rng, &mut program);

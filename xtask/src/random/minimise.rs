@@ -49,6 +49,7 @@ const STEPS: &[Step] = &[
     drop_function,
     drop_variable,
     drop_alias,
+    drop_unified,
     drop_action,
     drop_pointer,
     simplify_unit,
@@ -129,6 +130,20 @@ fn drop_variable(program: &Program, at: usize) -> Option<Program> {
 
 fn drop_alias(program: &Program, at: usize) -> Option<Program> {
     without(program, at, |unit| &mut unit.aliases)
+}
+
+/// Makes a unified function or variable an ordinary one.
+fn drop_unified(program: &Program, at: usize) -> Option<Program> {
+    let mut copy = program.clone();
+    let mut left = at;
+    for unit in &mut copy.units {
+        if let Some(name) = unit.unified.iter().nth(left).cloned() {
+            unit.unified.remove(&name);
+            return Some(copy);
+        }
+        left -= unit.unified.len();
+    }
+    None
 }
 
 fn drop_action(program: &Program, at: usize) -> Option<Program> {

@@ -4,6 +4,8 @@
 //! a function, the shape of a variable). So any part can be taken away and the rest still assembles: a name
 //! that a unit mentions and does not define is simply declared `.extern`. The minimiser depends on that.
 
+use std::collections::BTreeSet;
+
 /// A whole link: several units and the options of the linker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
@@ -13,6 +15,32 @@ pub struct Program {
     pub units: Vec<Unit>,
     /// Options of the linker besides `-arch` and `-o`.
     pub options: Vec<String>,
+    /// The index of unified functions and variables, if the linker gets one.
+    pub index: Option<Index>,
+}
+
+/// What the index of unified functions and variables is like; what it lists follows from the units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Index {
+    /// What the order of the places is made from.
+    pub seed: u64,
+    /// What is wrong with it.
+    pub mistake: Option<IndexMistake>,
+}
+
+/// A mistake in an index.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum IndexMistake {
+    /// The table of functions is said to be larger than it is.
+    Window,
+    /// It lists something that no unit has.
+    Unknown,
+    /// It lists something twice.
+    Twice,
+    /// A byte is missing at its end.
+    Cut,
+    /// The linker does not get it.
+    Missing,
 }
 
 /// One translation unit.
@@ -34,6 +62,8 @@ pub struct Unit {
     pub functions: Vec<Function>,
     /// Further names of functions of this unit.
     pub aliases: Vec<Alias>,
+    /// The functions and variables of this unit that are unified.
+    pub unified: BTreeSet<String>,
 }
 
 /// How much debug information a unit carries.

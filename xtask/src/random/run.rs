@@ -10,6 +10,8 @@ use super::difference::{self, Difference};
 use super::emit;
 use super::model::{DebugInfo, Program, Unit};
 use super::recoded;
+use super::relink;
+use super::unified;
 
 /// A linker that runs longer than this is stopped. The reference needs exponential time for some call graphs.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,6 +27,8 @@ pub struct Tools {
     pub candidate: PathBuf,
     /// Words that every link gets.
     pub options: Vec<String>,
+    /// Whether some units are joined by a relocatable link first, and the result is compared with a direct link.
+    pub relinks: bool,
 }
 
 /// What a linker did.
@@ -59,6 +63,12 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
         if let Err(message) = assemble(unit, folder, tools)? {
             return Ok(Verdict::NotAssembled(format!("{}: {message}", unit.name)));
         }
+    }
+    if tools.relinks {
+        return relink::compare(program, folder, tools);
+    }
+    if let Some(index) = unified::index(program) {
+        fs::write(folder.join(unified::FILE), index).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let arguments = arguments(program, tools);
     fs::write(folder.join("replay.sh"), replay_script(program, &arguments))
@@ -105,6 +115,9 @@ fn arguments(program: &Program, tools: &Tools) -> Vec<String> {
     let mut words = vec!["-arch".to_owned(), program.target.to_owned()];
     words.extend(tools.options.iter().cloned());
     words.extend(program.options.iter().cloned());
+    if unified::index(program).is_some() {
+        words.extend(["-uidx".into(), unified::FILE.into()]);
+    }
     words.extend(program.units.iter().map(|unit| format!("{}.cubin", unit.name)));
     words.extend(["-o".into(), "out.cubin".into()]);
     words
@@ -125,15 +138,38 @@ fn replay_script(program: &Program, arguments: &[String]) -> String {
 
 /// Runs a linker and collects what it did. The output is kept as `NAME.cubin`, the messages as `NAME.txt`.
 fn link(linker: &Path, arguments: &[String], folder: &Path, name: &str) -> Result<Outcome, String> {
+    link_as(linker, Signature::Reference, arguments, folder, name)
+}
+
+/// Whose name the linker under test signs with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Signature {
+    /// The reference's, to compare files: with its mistakes.
+    Reference,
+    /// Its own.
+    Own,
+}
+
+/// Runs a linker and collects what it did.
+pub fn link_as(
+    linker: &Path,
+    signature: Signature,
+    arguments: &[String],
+    folder: &Path,
+    name: &str,
+) -> Result<Outcome, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", linker.display());
     let out = folder.join("out.cubin");
     let _ = fs::remove_file(&out);
     let text = folder.join(format!("{name}.txt"));
     // Both streams go to one file: a pipe could fill up while we wait.
     let file = File::create(&text).map_err(failed)?;
-    let mut child = Command::new(linker)
+    let mut command = Command::new(linker);
+    if signature == Signature::Reference {
+        command.env("CUWELD_NOTE_AS", "nvlink-13.0.88");
+    }
+    let mut child = command
         .args(arguments)
-        .env("CUWELD_NOTE_AS", "nvlink-13.0.88")
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(file.try_clone().map_err(failed)?)

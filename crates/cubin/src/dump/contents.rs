@@ -13,6 +13,7 @@ use crate::read::Section;
 use crate::relocation;
 use crate::section::{Contents, SectionType};
 use crate::symbol::Symbol;
+use crate::unified;
 
 impl<'data> Dump<'_, 'data> {
     /// A section's contents under its name; nothing for sections without any.
@@ -28,6 +29,7 @@ impl<'data> Dump<'_, 'data> {
             (Contents::Info, kind) => self.records(out, section, kind == SectionType::COMPAT),
             (_, SectionType::CALLGRAPH) => self.call_graph(out, section),
             (_, SectionType::PROTOTYPE) => self.prototypes(out, section),
+            (_, SectionType::UNIFIED_FUNCTION_ENTRIES | SectionType::UNIFIED_DATA_ENTRIES) => self.unified_entries(out, section),
             (_, SectionType::NOTE) => write_notes(out, section),
             (_, SectionType::SYMTAB_SHNDX) => write_words(out, section.data),
             _ => write_bytes(out, 0, section.data),
@@ -113,6 +115,16 @@ impl<'data> Dump<'_, 'data> {
             }
         }
         record.payload.as_chunks::<4>().1.iter().try_for_each(|byte| write!(out, " {byte:02x}"))
+    }
+
+    fn unified_entries(&self, out: &mut String, section: &Section<'_>) -> fmt::Result {
+        for entry in unified::entries(section.data) {
+            let unified::Entry { symbol, flags, offset, first, second } = entry;
+            let name = symbol_name(self.symbols_of(section), symbol);
+            writeln!(out, "  {name} flags {flags:#x} offset {offset:#x} identifier {first:#018x} {second:#018x}")?;
+        }
+        let rest = section.data.len() % unified::Entry::SIZE;
+        write_bytes(out, section.data.len() - rest, &section.data[section.data.len() - rest..])
     }
 
     fn call_graph(&self, out: &mut String, section: &Section<'_>) -> fmt::Result {

@@ -152,8 +152,6 @@ messages! {
         "A function of the object was compiled for a newer version of the driver's interface than '-cuda-api-version' allows.";
     3024 Fatal NoUnifiedIndex {} "Unified symbols found but index file not specified."
         "An object has unified functions or variables, whose places in tables an index file gives (`-uidx`).";
-    3025 Fatal UnifiedTables {} "unified tables are not supported yet"
-        "Unified functions and variables have places in tables, which this linker can not make yet.";
     3026 Fatal NotForTheTarget { file: String, target: String, compiled_for: String } "Input file '{file}' holds machine code for '{compiled_for}' that does not run on '{target}' as it is"
         "The object is for another GPU of the same family, and uses instructions that have to be generated anew for the target. \
          This linker generates no code. Compile the object for the target, or give the toolkit's linker as --finalizer: the link \
@@ -171,6 +169,28 @@ messages! {
     3042 Fatal NoMercuryCode { file: String, target: String } "Input file '{file}' holds machine code for '{target}' alone, no Mercury code"
         "Objects for sm_100 and later hold the program twice, as machine code and as Mercury code, from which the driver can make machine \
          code for other GPUs, and so do linked files. This one lacks the Mercury code. Compile the object again.";
+    3051 Fatal NotAUnifiedIndex {} "Internal error: not uidx input"
+        "The file that '-uidx' names does not start like an index of unified functions and variables.";
+    3052 Fatal MalformedUnifiedIndex {} "Internal error: malformed uidx input"
+        "The index of unified functions and variables has another size than the numbers at its start say. It was cut short, or is of \
+         another version.";
+    3053 Fatal UnifiedWindow { table: &'static str } "Internal error: size of uidx window != {table}"
+        "The index says how large the table of unified functions, or of unified variables, is, and those of the program take another \
+         room. The index was made for other objects, or several objects have copies of one function.";
+    3054 Fatal UnifiedNameMissing { what: &'static str } "Internal error: {what} not found"
+        "The index lists a unified function or variable that no object has.";
+    3055 Fatal UnifiedNameTwice {} "Internal error: entry was already found?"
+        "The index lists a unified function or variable twice.";
+    3056 Fatal StubWithoutEntry {} "Internal error: UFT stub match not found"
+        "A function is unified in one object, but not in the one that defines it first.";
+    3057 Fatal NotInUnifiedIndex { name: String } "'{name}' is unified, but the index does not list it"
+        "Every unified function and variable has a place, which the index gives. The reference linker leaves the place's contents undefined.";
+    3058 Fatal UnifiedOverlap { name: String, other: String } "'{name}' and '{other}' have the same place in a unified table"
+        "The index gives two functions or variables places that overlap, or two objects have copies of one function.";
+    3059 Fatal UnifiedInPart { name: String } "'{name}' is unified in one object, but not in the one whose definition counts"
+        "A variable has a place in the unified table only if the object says so whose definition is taken.";
+    3060 Fatal UnifiedFunctionRemoved {} "Internal error: reference to deleted symbol"
+        "Only where the reference linker is imitated: it removes unified functions whose address is nowhere taken if there is but one kernel.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"

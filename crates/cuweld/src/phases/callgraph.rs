@@ -22,7 +22,8 @@
 use super::load::{CallRecord, Inputs};
 use super::resolve::{Fate, Resolution};
 use crate::id::{FunctionId, Id, IdMap, IdVec, InputSymbolId, Lists, PrototypeId};
-use std::collections::HashMap;
+use crate::options::Options;
+use std::collections::{HashMap, HashSet};
 
 /// The call graph of the program.
 #[derive(Debug)]
@@ -112,8 +113,8 @@ impl<'data> CallGraph<'data> {
     }
 }
 
-/// Builds the call graph from the records of every copy that counted at some time.
-pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>) -> CallGraph<'data> {
+/// Builds the call graph from the records of every copy that counted at some time. A relocatable output says nothing twice.
+pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>, options: &Options) -> CallGraph<'data> {
     let functions = resolution.functions().len();
     let mut builder = Builder {
         interned: HashMap::default(),
@@ -137,6 +138,10 @@ pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>) -> C
     let mut targets: Vec<(PrototypeId, FunctionId)> =
         builder.taken.enumerate().filter_map(|(function, taken)| taken.map(|prototype| (prototype, function))).collect();
     for pairs in [&mut builder.calls, &mut builder.references] {
+        if !options.executable() {
+            let mut seen = HashSet::new();
+            pairs.retain(|&pair| seen.insert(pair));
+        }
         pairs.reverse();
     }
     builder.indirect.reverse();

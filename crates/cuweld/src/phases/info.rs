@@ -183,7 +183,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
         };
         let views = self.options.target.views;
         let (_, linked) = rayon::join(
-            || self.module_records(self.live.kernels(), &mut |record| module += record.len() as u64),
+            || self.module_records(&self.stacks(), &mut |record| module += record.len() as u64),
             || functions(View::linked(views)),
         );
         InfoSizes { module, linked, machine: (views == Views::Two).then(|| functions(View::Machine)) }
@@ -197,12 +197,30 @@ impl<'facts, 'data> Info<'facts, 'data> {
         size
     }
 
-    /// Writes the module's section.
-    pub fn write_module(&self, numbering: &Numbering, out: &mut [u8]) {
-        let mut kernels = self.live.kernels().to_vec();
-        kernels.sort_by_key(|&kernel| numbering.symbol(self.resolution.functions()[kernel].symbol));
+    /// The size of the section that stubs of unified functions share.
+    pub fn stubs_size(&self, view: View) -> usize {
+        let mut size = 0;
+        self.stub_records(view, &mut |record| size += record.len());
+        size
+    }
+
+    /// Writes the section that stubs of unified functions share.
+    pub fn write_stubs(&self, view: View, numbering: &Numbering, out: &mut [u8]) {
         let mut writer = Writer { out, at: 0, numbering, resolution: self.resolution };
-        self.module_records(&kernels, &mut |record| writer.write(&record));
+        self.stub_records(view, &mut |record| writer.write(&record));
+    }
+
+    /// Writes the module's section.
+    pub fn write_module(&self, view: View, numbering: &Numbering, out: &mut [u8]) {
+        let mut stacks = self.stacks();
+        stacks.sort_by_key(|&(function, _)| numbering.symbol(self.resolution.functions()[function].symbol));
+        // To the code generator, all stubs are one function: the last one counts.
+        let is_stub = |(function, _): &(FunctionId, Option<u64>)| self.live.is_stub(*function);
+        if let (true, Some(last)) = (self.is_machine_side(view), stacks.iter().copied().rfind(is_stub)) {
+            stacks.iter_mut().filter(|row| is_stub(row)).for_each(|row| row.1 = last.1);
+        }
+        let mut writer = Writer { out, at: 0, numbering, resolution: self.resolution };
+        self.module_records(&stacks, &mut |record| writer.write(&record));
     }
 
     /// Writes a function's section.
@@ -211,8 +229,14 @@ impl<'facts, 'data> Info<'facts, 'data> {
         self.function_records(function, view, &mut |record| writer.write(&record));
     }
 
-    /// The records of the module; `kernels` in the order in which their stacks are listed.
-    fn module_records(&self, kernels: &[FunctionId], take: &mut impl FnMut(OutputRecord<'_>)) {
+    /// What enters the program from outside, and the stack that it needs.
+    fn stacks(&self) -> Vec<(FunctionId, Option<u64>)> {
+        let of_kernel = |&kernel: &FunctionId| (kernel, self.properties.of(kernel).and_then(|properties| properties.stack));
+        self.live.kernels().iter().map(of_kernel).chain(self.properties.stubs().stacks.iter().copied()).collect()
+    }
+
+    /// The records of the module; `stacks` in the order in which they are listed.
+    fn module_records(&self, stacks: &[(FunctionId, Option<u64>)], take: &mut impl FnMut(OutputRecord<'_>)) {
         for (file, object) in self.inputs.files().enumerate().rev() {
             let sections = object.sections.iter().rev();
             for section in sections.filter(|&id| self.inputs.sections()[id].role == Role::ModuleInfo) {
@@ -220,10 +244,9 @@ impl<'facts, 'data> Info<'facts, 'data> {
             }
         }
         if self.options.executable() {
-            for &kernel in kernels {
-                let stack = self.properties.of(kernel).and_then(|properties| properties.stack);
+            for &(function, stack) in stacks {
                 let number = stack.map_or(UNKNOWN, |stack| stack as u32);
-                take(OutputRecord::Number { attribute: Attribute::MIN_STACK_SIZE, function: kernel, number });
+                take(OutputRecord::Number { attribute: Attribute::MIN_STACK_SIZE, function, number });
             }
         }
     }
@@ -261,6 +284,10 @@ impl<'facts, 'data> Info<'facts, 'data> {
         if matches!(self.resolution.fate(symbol), Fate::Lost | Fate::Replaced) {
             return;
         }
+        // What stubs of unified functions need is said once for all of them.
+        if self.options.executable() && self.is_stub(symbol) {
+            return;
+        }
         let Some(referent) = self.referent(symbol) else { return };
         let kernel = self.resolution.function(symbol).filter(|_| record.attribute == Attribute::REGCOUNT);
         match kernel.and_then(|kernel| Some((kernel, self.properties.of(kernel)?))) {
@@ -268,6 +295,13 @@ impl<'facts, 'data> Info<'facts, 'data> {
                 take(OutputRecord::Number { attribute: record.attribute, function, number: properties.registers });
             }
             None => take(OutputRecord::OfSymbol { attribute: record.attribute, referent, rest: rest(&record) }),
+        }
+    }
+
+    fn is_stub(&self, symbol: InputSymbolId) -> bool {
+        match self.inputs.symbols()[symbol].place {
+            Place::Section(section) => self.inputs.sections()[section].is_stub(),
+            _ => false,
         }
     }
 
@@ -292,7 +326,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
         let properties = self.properties.of(function);
         let of_view = |(file, section)| Some((file, self.inputs.in_view(section, view)?));
         let section = attributes.info.and_then(of_view);
-        let is_machine_side = view == View::Machine && self.options.target.views == Views::Two;
+        let is_machine_side = self.is_machine_side(view);
         let is_tail = |record: &Record<'_>| is_machine_side && MACHINE_RECORDS.contains(&record.attribute);
         if let Some((file, section)) = section {
             self.reversed(self.inputs.sections()[section].data, |record| {
@@ -317,6 +351,39 @@ impl<'facts, 'data> Info<'facts, 'data> {
         for attribute in TEXTURE_RECORDS.into_iter().filter(|_| is_machine_side && has_slots) {
             take(OutputRecord::Value { format: format::BYTE, attribute, value: 0 });
         }
+    }
+
+    /// The records of all stubs of unified functions, and what they need for what they lead to.
+    fn stub_records(&self, view: View, take: &mut impl FnMut(OutputRecord<'_>)) {
+        let is_tail = |record: &Record<'_>| self.is_machine_side(view) && MACHINE_RECORDS.contains(&record.attribute);
+        let mut tail = Vec::new();
+        for &stub in self.live.stubs().iter().rev() {
+            let info = self.attributes.of(stub).info;
+            let Some((file, section)) = info.and_then(|(file, id)| Some((file, self.inputs.in_view(id, view)?))) else {
+                continue;
+            };
+            let data = self.inputs.sections()[section].data;
+            self.reversed(data, |record| {
+                if !is_tail(&record) {
+                    self.function_record(file, record, None, take);
+                }
+            });
+            tail = info::records(data).flatten().filter(is_tail).collect();
+        }
+        for &(row, value) in &self.properties.stubs().values {
+            take(OutputRecord::Value { format: FLOWING[row].format, attribute: FLOWING[row].attribute, value });
+        }
+        if self.attributes.any_sparsity() {
+            take(OutputRecord::Value { format: format::HALF, attribute: Attribute::SPARSE_MMA_MASK, value: 0 });
+        }
+        for record in tail {
+            take(OutputRecord::Copied(record));
+        }
+    }
+
+    /// Whether a view is the machine's side of another.
+    fn is_machine_side(&self, view: View) -> bool {
+        view == View::Machine && self.options.target.views == Views::Two
     }
 
     fn function_record(

@@ -1,6 +1,6 @@
 //! Listings: what `-v`, `-dump-callgraph` and `-dot` tell.
 
-use super::attributes::Attributes;
+use super::attributes::{Attributes, flowing_row};
 use super::callgraph::CallGraph;
 use super::layout::{Layout, TEXTURE_KINDS};
 use super::live::LiveSet;
@@ -10,6 +10,7 @@ use super::resolve::Resolution;
 use crate::diagnostics::{Message, Report};
 use crate::id::FunctionId;
 use crate::options::Options;
+use cubin::info::Attribute;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
 use std::fmt::Write;
@@ -85,14 +86,20 @@ impl Resources<'_, '_> {
     }
 
     fn kernel(&self, kernel: FunctionId) -> String {
-        let needs = self.properties.of(kernel).cloned().unwrap_or_default();
+        // A relocatable link knows only what the kernel's own code says, and nothing of its stack.
+        let own = self.attributes.of(kernel);
+        let (registers, barriers, stack) = match self.properties.of(kernel) {
+            Some(needs) => (needs.registers, barriers(needs), needs.stack.map_or(own.frame, |stack| stack as u32)),
+            None => {
+                let barriers = flowing_row(Attribute::NUM_BARRIERS).and_then(|row| own.flowing(row));
+                (own.registers, barriers.unwrap_or(0), 0)
+            }
+        };
         let sections = self.plan.function(kernel);
         let size = |section: Option<_>| section.map_or(0, |section| self.layout.size(section));
         let mut text = format!(
-            "used {} registers, used {} barriers, {} stack, {} bytes smem, ",
-            needs.registers,
-            barriers(&needs),
-            needs.stack.map_or(self.attributes.of(kernel).frame, |stack| stack as u32).cast_signed(),
+            "used {registers} registers, used {barriers} barriers, {} stack, {} bytes smem, ",
+            stack.cast_signed(),
             if self.knows_banks() { size(sections.shared) } else { self.layout.shared().used_by(kernel) }
         );
         if sections.parameters.is_some() && self.knows_banks() {

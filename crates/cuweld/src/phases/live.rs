@@ -1,8 +1,9 @@
 //! Live: which functions stay.
 //!
-//! The search starts at the kernels, and at functions that were asked for by name, and follows calls, direct and through pointers. A function whose address is taken is
-//! kept even if the search does not reach it, because data may hold its address; but what only such functions call is not
-//! kept, except undefined names, which the driver defines. Variables are never removed.
+//! The search starts at the kernels, at the stubs of unified functions, which other programs call, and at functions that were
+//! asked for by name, and follows calls, direct and through pointers. A function whose address is taken is kept even if the search
+//! does not reach it, because data may hold its address; but what only such functions call is not kept, except undefined names,
+//! which the driver defines. Variables are never removed.
 
 use super::callgraph::CallGraph;
 use super::load::Inputs;
@@ -15,6 +16,8 @@ use crate::options::{KernelRoots, Options};
 pub struct LiveSet {
     live: IdVec<FunctionId, bool>,
     kernels: Vec<FunctionId>,
+    stubs: Vec<FunctionId>,
+    entries: Vec<FunctionId>,
     never_called: Vec<FunctionId>,
 }
 
@@ -34,6 +37,22 @@ impl LiveSet {
         &self.kernels
     }
 
+    /// The stubs of unified functions, in order of first mention. They always stay.
+    pub fn stubs(&self) -> &[FunctionId] {
+        &self.stubs
+    }
+
+    /// Where the program is entered from outside, in order of first mention: kernels, and stubs, unless there is but one kernel, which
+    /// stands for the whole program. What is laid out per kernel is laid out for all of them.
+    pub fn entries(&self) -> &[FunctionId] {
+        &self.entries
+    }
+
+    /// Whether a function is the stub of a unified function.
+    pub fn is_stub(&self, function: FunctionId) -> bool {
+        self.stubs.binary_search(&function).is_ok()
+    }
+
     /// The functions that stay only because their address is taken, in order of first mention.
     pub fn never_called(&self) -> &[FunctionId] {
         &self.never_called
@@ -50,6 +69,9 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
     let functions = resolution.functions();
     let is_defined = |function: FunctionId| resolution.code(inputs, function).is_some();
     let is_kernel = |function: FunctionId| functions[function].kernel && is_defined(function);
+    let is_stub =
+        |function: FunctionId| resolution.code(inputs, function).is_some_and(|(_, code)| inputs.sections()[code].is_stub());
+    let stubs: Vec<FunctionId> = functions.ids().filter(|&id| is_stub(id)).collect();
     let mut live = IdVec::filled(!options.removes_dead_code(), functions.len());
     let mut never_called = Vec::new();
     if options.removes_dead_code() {
@@ -57,12 +79,15 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
         let by_device = |id: FunctionId| matches!(options.kernels, KernelRoots::LaunchedByHost(_)) && graph.taken(id).is_some();
         let is_root = |id: FunctionId| is_kernel(id) && (may_be_launched(resolution.name(id), &options.kernels) || by_device(id));
         let is_kept = |id: FunctionId| options.keep.iter().any(|name| name == resolution.name(id));
-        let roots = functions.ids().filter(|&id| is_root(id) || is_kept(id));
-        for function in reachable(graph, roots) {
+        let roots: Vec<FunctionId> = functions.ids().filter(|&id| is_root(id) || is_kept(id)).collect();
+        // The reference linker takes a program's only kernel for all of it, and removes what only unified functions call.
+        let follows_stubs = !(options.imitate_defects && functions.ids().filter(|&id| is_root(id)).count() == 1);
+        let entered = stubs.iter().copied().filter(|_| follows_stubs);
+        for function in reachable(graph, roots.into_iter().chain(entered)) {
             live[function] = true;
         }
         never_called = functions.ids().filter(|&id| graph.taken(id).is_some() && !live[id]).collect();
-        for &function in &never_called {
+        for &function in never_called.iter().chain(&stubs) {
             live[function] = true;
         }
         let undefined: Vec<FunctionId> = functions
@@ -76,8 +101,13 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
             live[function] = true;
         }
     }
-    let kernels = functions.ids().filter(|&id| live[id] && is_kernel(id)).collect();
-    LiveSet { live, kernels, never_called }
+    let kernels: Vec<FunctionId> = functions.ids().filter(|&id| live[id] && is_kernel(id)).collect();
+    let mut entries = kernels.clone();
+    if kernels.len() != 1 {
+        entries.extend(&stubs);
+        entries.sort_unstable();
+    }
+    LiveSet { live, kernels, stubs, entries, never_called }
 }
 
 /// Every function that calls from `roots` may reach, roots included.

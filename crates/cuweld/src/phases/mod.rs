@@ -22,5 +22,6 @@ pub mod relocate;
 pub mod reserved;
 pub mod resolve;
 pub mod undefined;
+pub mod unified;
 pub mod versions;
 pub mod why_live;

@@ -8,10 +8,11 @@ use super::callgraph::CallGraph;
 use super::info::InfoSizes;
 use super::layout::Layout;
 use super::live::LiveSet;
-use super::merge::{Content, Local, OutputSection, Plan};
+use super::load::{Inputs, Place};
+use super::merge::{Content, Local, OutputSection, Placement, Plan};
 use super::relocate::{Referent, Relocations, is_leftover};
-use super::resolve::{Resolution, is_shared_variable};
-use crate::id::{FunctionId, Id, IdVec, SectionId, SymbolId};
+use super::resolve::{Resolution, is_internal, is_shared_variable};
+use crate::id::{FunctionId, Id, IdMap, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
@@ -32,6 +33,7 @@ pub struct Numbering {
     locals: u32,
     symbol_number: IdVec<SymbolId, u32>,
     section_symbol: IdVec<SectionId, u32>,
+    shared_instance: IdMap<FunctionId, u32>,
     extent: Extent,
 }
 
@@ -104,6 +106,7 @@ impl Numbering {
         match referent {
             Referent::Symbol(symbol) => self.symbol_number[symbol],
             Referent::Section(section) => self.section_symbol[section],
+            Referent::SharedInstance(kernel) => self.shared_instance.get(&kernel).copied().unwrap_or(0),
         }
     }
 
@@ -125,6 +128,8 @@ impl Numbering {
 
 /// The facts that numbering reads.
 pub struct Facts<'facts, 'data> {
+    /// The inputs.
+    pub inputs: &'facts Inputs<'data>,
     /// What names mean.
     pub resolution: &'facts Resolution<'data>,
     /// Who calls whom.
@@ -187,14 +192,27 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     entries.extend(present.iter().filter(is_machine_only).map(|&id| Local::Section(id)));
     let mut symbol_number = IdVec::filled(0, facts.resolution.symbols().len());
     let mut section_symbol = IdVec::filled(0, plan.sections().len());
+    let mut shared_instance = IdMap::default();
     for (index, &entry) in entries.iter().enumerate() {
         let number = index as u32 + 1;
         match entry {
             Local::Section(id) => section_symbol[id] = number,
             Local::Symbol(id) => symbol_number[id] = number,
+            Local::SharedInstance(kernel) => _ = shared_instance.insert(kernel, number),
         }
     }
-    Numbering { sections, machine_number, mercury_number, entries, linked_entries, locals, symbol_number, section_symbol, extent }
+    Numbering {
+        sections,
+        machine_number,
+        mercury_number,
+        entries,
+        linked_entries,
+        locals,
+        symbol_number,
+        section_symbol,
+        shared_instance,
+        extent,
+    }
 }
 
 /// The sections that have a class, by class, and otherwise in their order.
@@ -220,7 +238,7 @@ fn in_order_of_class(classes: &[Option<Class>]) -> Vec<SectionId> {
 /// The sections that the Mercury view has its own of, in file order: code first, the symbol table last.
 fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
     let content = |id: &SectionId| plan.sections()[*id].content;
-    let code = present.iter().filter(|id| matches!(content(id), Content::Text(_)));
+    let code = present.iter().filter(|id| matches!(content(id), Content::Text(_) | Content::UnifiedStubs));
     let others = present.iter().filter(|id| match content(id) {
         Content::Debug
         | Content::ModuleInfo
@@ -232,9 +250,14 @@ fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
         | Content::TextureRelocations(_)
         | Content::SymbolSectionNumbers
         | Content::Host
+        | Content::UnifiedIndex
+        | Content::UnifiedEntries(_)
+        | Content::UnifiedStubsInfo
+        | Content::UnifiedData
         | Content::ReservedShared => true,
         // What means the same to both views, what only one of them has, and what is in front or behind.
         Content::Text(_)
+        | Content::UnifiedStubs
         | Content::Symbols
         | Content::MachineParameters
         | Content::GlobalZero
@@ -304,15 +327,16 @@ impl Facts<'_, '_> {
         let target = || section.target.map(|target| self.relocations.of(target));
         match section.content {
             Content::Gone => false,
-            Content::Pieces | Content::Text(_) | Content::GlobalZero | Content::MachineParameters | Content::ReservedShared => {
-                self.layout.size(id) > 0
-            }
+            Content::Pieces
+            | Content::Text(_)
+            | Content::GlobalZero
+            | Content::MachineParameters
+            | Content::ReservedShared
+            | Content::UnifiedData
+            | Content::UnifiedStubs => self.layout.size(id) > 0,
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
-            Content::KernelShared(_) | Content::ModuleShared => match self.options.executable() {
-                true => self.layout.shared().is_present(id),
-                false => self.layout.size(id) > 0,
-            },
+            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_present(id),
             Content::ModuleInfo => self.info_sizes.module() > 0,
             Content::FunctionInfo(function) => self.info_sizes.linked(function) > 0,
             Content::Relocations { explicit_addends } => {
@@ -330,6 +354,9 @@ impl Facts<'_, '_> {
             | Content::CudaNote
             | Content::Compatibility
             | Content::Host
+            | Content::UnifiedIndex
+            | Content::UnifiedEntries(_)
+            | Content::UnifiedStubsInfo
             | Content::CallGraph
             | Content::RelocationActions => true,
         }
@@ -344,6 +371,7 @@ impl Facts<'_, '_> {
         match entry {
             Local::Section(id) => section_number[id] != 0 && self.has_symbol(id),
             Local::Symbol(id) => self.is_named(id),
+            Local::SharedInstance(_) => true,
         }
     }
 
@@ -351,7 +379,7 @@ impl Facts<'_, '_> {
     fn has_symbol(&self, id: SectionId) -> bool {
         let section = &self.plan.sections()[id];
         match section.content {
-            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_listed(id) || !self.options.executable(),
+            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_listed(id),
             Content::Debug => self.layout.size(id) > 0,
             Content::Pieces
             | Content::Text(_)
@@ -361,6 +389,10 @@ impl Facts<'_, '_> {
             | Content::ToolNotes
             | Content::CudaNote
             | Content::Host
+            | Content::UnifiedIndex
+            | Content::UnifiedEntries(_)
+            | Content::UnifiedStubs
+            | Content::UnifiedData
             | Content::CallGraph
             | Content::Prototypes
             | Content::RelocationActions => true,
@@ -372,27 +404,42 @@ impl Facts<'_, '_> {
         let symbol = &self.resolution.symbols()[id];
         let names_unified_table =
             symbol.definition.is_none() && symbol.name.starts_with("__U") && symbol.kind != SymbolKind::FUNCTION;
-        self.is_named(id) && !(self.options.executable() && names_unified_table)
+        self.is_named(id) && !(self.options.drops_unified_tables() && names_unified_table)
     }
 
     /// Whether a symbol that the plan lists has a name in the file.
     fn is_named(&self, id: SymbolId) -> bool {
-        is_named(id, self.resolution, self.layout, self.options)
+        is_named(id, self.inputs, self.resolution, self.plan, self.layout, self.options)
     }
 }
 
-/// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not.
-pub fn is_named(id: SymbolId, resolution: &Resolution<'_>, layout: &Layout, options: &Options) -> bool {
+/// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
+/// a constant that the compiler made and that went elsewhere.
+pub fn is_named(
+    id: SymbolId,
+    inputs: &Inputs<'_>,
+    resolution: &Resolution<'_>,
+    plan: &Plan<'_>,
+    layout: &Layout,
+    options: &Options,
+) -> bool {
     let symbol = &resolution.symbols()[id];
     if options.executable() && is_leftover(symbol) {
         return false;
+    }
+    if let (true, Some(definition)) = (is_internal(symbol), symbol.definition)
+        && let Place::Section(section) = inputs.symbols()[definition.symbol].place
+    {
+        let is_there =
+            |place: Placement| plan.sections()[place.section].content != Content::Gone && layout.size(place.section) > 0;
+        return plan.placement(section).is_some_and(is_there);
     }
     if !options.executable() || !is_shared_variable(symbol) {
         return true;
     }
     match symbol.definition {
         Some(_) => layout.shared().address(id).is_some(),
-        None => layout.shared().largest_dynamic().is_some(),
+        None => layout.shared().names_dynamic(),
     }
 }
 

@@ -25,6 +25,16 @@ use cubin::info::Attribute;
 #[derive(Debug)]
 pub struct KernelProperties {
     kernels: IdMap<FunctionId, Properties>,
+    stubs: StubProperties,
+}
+
+/// What the stubs of unified functions need: other programs enter there. Nothing, if there is but one kernel.
+#[derive(Clone, Debug, Default)]
+pub struct StubProperties {
+    /// The stack that each of them needs, unless a recursion makes that unknown.
+    pub stacks: Vec<(FunctionId, Option<u64>)>,
+    /// Rows of [`FLOWING`] and values that are said of one stub after the other, in their common section.
+    pub values: Vec<(usize, u16)>,
 }
 
 /// What one kernel needs, everything it calls included.
@@ -56,6 +66,11 @@ impl KernelProperties {
     /// What a kernel needs; `None` for functions that are no live kernels.
     pub fn of(&self, kernel: FunctionId) -> Option<&Properties> {
         self.kernels.get(&kernel)
+    }
+
+    /// What the stubs of unified functions need.
+    pub fn stubs(&self) -> &StubProperties {
+        &self.stubs
     }
 }
 
@@ -132,7 +147,7 @@ pub struct Facts<'facts, 'data> {
 /// Computes what every kernel needs, and warns where that is unknown.
 pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) -> KernelProperties {
     if !options.executable() {
-        return KernelProperties { kernels: IdMap::default() };
+        return KernelProperties { kernels: IdMap::default(), stubs: StubProperties::default() };
     }
     let flows = facts.sweep();
     let lone_kernel = facts.live.kernels().len() == 1;
@@ -145,7 +160,8 @@ pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) 
         .collect();
     facts.add_sums_and_lists(&mut kernels);
     facts.report_unknown_stacks(&flows, options, report);
-    KernelProperties { kernels }
+    let stubs = facts.stubs(&flows);
+    KernelProperties { kernels, stubs }
 }
 
 impl Facts<'_, '_> {
@@ -159,7 +175,7 @@ impl Facts<'_, '_> {
             return_stack: Some(attributes.return_stack.unwrap_or(0).into()),
             sparsity: match attributes.sparsity {
                 Some(mask) => mask,
-                None if is_defined && self.live.contains(function) => UNKNOWN_SPARSITY,
+                None if is_defined && self.live.contains(function) && !self.live.is_stub(function) => UNKNOWN_SPARSITY,
                 None => 0,
             },
             values: Vec::new(),
@@ -269,6 +285,25 @@ impl Facts<'_, '_> {
         }
     }
 
+    fn stubs(&self, flows: &[Flow]) -> StubProperties {
+        let mut properties = StubProperties::default();
+        let mut values = Vec::new();
+        for &stub in self.live.entries().iter().filter(|&&entry| self.live.is_stub(entry)) {
+            let flow = &flows[self.components.of(self.graph, stub)];
+            properties.stacks.push((stub, flow.stack));
+            // The section belongs to the first stub, so only its records are found there.
+            let is_first = properties.stacks.len() == 1;
+            let is_known = |row: usize| is_first && self.attributes.of(stub).has_record(row);
+            let largest = flow.values.iter().filter(|(row, ..)| FLOWING[*row].combine == Combine::Largest);
+            values.extend(largest.filter(|(row, ..)| !is_known(*row)).copied());
+        }
+        // In the order in which they were read; the same record is told of the newest stub first.
+        values.reverse();
+        values.sort_by_key(|&(_, _, moment)| moment);
+        properties.values = values.into_iter().map(|(row, value, _)| (row, value)).collect();
+        properties
+    }
+
     /// Adds the attributes for which it matters which functions a kernel reaches.
     fn add_sums_and_lists(&self, kernels: &mut IdMap<FunctionId, Properties>) {
         let needs_functions = |row: usize| matches!(FLOWING[row].combine, Combine::Sum | Combine::Last | Combine::Words);
@@ -318,7 +353,7 @@ impl Facts<'_, '_> {
             return;
         }
         let is_unknown = |kernel: &FunctionId| flows[self.components.of(self.graph, *kernel)].stack.is_none();
-        let kernels: Vec<FunctionId> = self.live.kernels().iter().copied().filter(is_unknown).collect();
+        let kernels: Vec<FunctionId> = self.live.entries().iter().copied().filter(is_unknown).collect();
         if !options.stack_warning_per_call {
             if let Some(diagnostic) = explain::stack::describe(&kernels, self.graph, self.components, self.resolution) {
                 report.add(diagnostic);

@@ -8,7 +8,7 @@ use super::components::Components;
 use super::live::LiveSet;
 use super::load::{Inputs, Role};
 use super::reach;
-use super::resolve::{Resolution, Symbol, is_shared_variable, is_texture};
+use super::resolve::{Resolution, Symbol, is_dynamic, is_shared_variable, is_texture};
 use crate::id::{FunctionId, Id, IdVec, Lists, SymbolId};
 use rayon::prelude::*;
 
@@ -23,6 +23,11 @@ impl References {
     /// What a function's own code refers to, in the order of its relocations; a symbol stands once per relocation.
     pub fn of(&self, function: FunctionId) -> &[SymbolId] {
         &self.uses[function]
+    }
+
+    /// Whether a function's own code uses an array of unknown size in shared memory.
+    pub fn uses_dynamic(&self, resolution: &Resolution<'_>, function: FunctionId) -> bool {
+        self.of(function).iter().any(|&symbol| is_dynamic(&resolution.symbols()[symbol]))
     }
 
     /// Whether any code, dead code included, refers to a symbol.

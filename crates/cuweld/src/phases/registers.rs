@@ -142,7 +142,7 @@ impl Facts<'_, '_> {
                     line.push('&');
                 }
                 line.push_str(&self.shown(function, style));
-                if self.resolution.code(self.inputs, function).is_some() {
+                if self.resolution.code(self.inputs, function).is_some() && !self.live.is_stub(function) {
                     _ = write!(line, " [{}]", self.attributes.of(function).registers);
                 }
                 line.push_str(" ->");

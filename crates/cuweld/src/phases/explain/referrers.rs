@@ -57,7 +57,7 @@ impl Referrers<'_, '_> {
                 let kind = if symbol.other & OTHER_KERNEL != 0 { "kernel" } else { "function" };
                 counts.then(|| format!("referenced by {kind} {} in {file_name}", demangle(symbol.name)))
             }
-            Role::GlobalData | Role::ModuleConstants(_) => {
+            Role::GlobalData | Role::UnifiedData | Role::ModuleConstants(_) => {
                 let holds = |symbol: &&InputSymbol<'_>| {
                     symbol.place == Place::Section(section)
                         && symbol.kind != SymbolKind::SECTION

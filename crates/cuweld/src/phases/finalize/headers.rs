@@ -3,6 +3,7 @@
 use super::names::Names;
 use super::segments::{self, TABLE_ALIGN};
 use super::{Body, Facts};
+use crate::phases::load::UnifiedTable;
 use crate::phases::merge::Content;
 use crate::phases::number::{Class, Extent, FileSection, class};
 use crate::views::{View, mercury_kind};
@@ -108,7 +109,7 @@ impl Facts<'_, '_> {
     fn section_header(&self, part: FileSection, names: &Names, body: &Body) -> SectionHeader {
         let section = &self.plan.sections()[part.section];
         let target = section.target.map_or(0, |target| self.numbering.section(target, part.view));
-        let is_code = matches!(section.content, Content::Text(_));
+        let is_code = matches!(section.content, Content::Text(_) | Content::UnifiedStubs);
         let symbols = match part.view {
             View::Machine => SYMBOLS,
             // The symbol table of the Mercury view is the last section.
@@ -129,8 +130,12 @@ impl Facts<'_, '_> {
                 };
                 (symbols, self.function_number(function) | registers)
             }
-            Content::ModuleInfo | Content::CallGraph | Content::Prototypes => (symbols, 0),
+            Content::UnifiedStubs => (symbols, self.live.stubs().first().map_or(0, |&stub| self.function_number(stub))),
+            // Those that the linker makes in front of the others lack the link.
+            Content::UnifiedEntries(UnifiedTable::Functions) if self.options.executable() => (0, 0),
+            Content::ModuleInfo | Content::CallGraph | Content::Prototypes | Content::UnifiedEntries(_) => (symbols, 0),
             Content::FunctionInfo(_)
+            | Content::UnifiedStubsInfo
             | Content::Relocations { .. }
             | Content::ResolvedRelocations
             | Content::TextureRelocations(_) => (symbols, target),
@@ -139,7 +144,7 @@ impl Facts<'_, '_> {
         let (kind, flags, align) = match part.view {
             View::Machine => (self.kind_in_file(section.kind), section.flags, self.layout.align(part.section)),
             View::Mercury => (
-                mercury_kind(section.kind, is_code),
+                if is_code { SectionType::CAPSULE } else { mercury_kind(section.kind) },
                 if is_code { SHF_CUDA_MERCURY } else { section.flags | SHF_CUDA_MERCURY },
                 if is_code { CAPSULE_ALIGN } else { self.layout.align(part.section) },
             ),

@@ -19,10 +19,12 @@ use super::merge::{Content, OutputSection, Plan};
 use super::number::{FileSection, Numbering, prototyped};
 use super::relocate::{Kept, Referent, Relocations};
 use super::resolve::{Fate, Resolution};
+use super::unified::Unified;
 use crate::id::{FunctionId, InputSectionId, SectionId};
 use crate::options::Options;
 use crate::phases::attributes::Attributes;
 use crate::phases::layout::TEXTURE_KINDS;
+use crate::stubs;
 use crate::views::View;
 use cubin::callgraph::{Edge, encode_edges, encode_prototypes};
 use cubin::elf::{Header, RelRecord, RelaRecord, SHT_STRTAB, SectionHeader};
@@ -42,6 +44,8 @@ pub struct Facts<'facts, 'data> {
     pub graph: &'facts CallGraph<'data>,
     /// What stays.
     pub live: &'facts LiveSet,
+    /// The places of unified functions and variables.
+    pub unified: &'facts Unified,
     /// What each function says of itself.
     pub attributes: &'facts Attributes,
     /// The sections.
@@ -106,6 +110,9 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Finished<'facts, 
                 Content::CudaNote => Some(notes::cuda(&facts)),
                 Content::Compatibility => Some(notes::compatibility(&facts)),
                 Content::Host => facts.options.host_section.clone(),
+                Content::UnifiedIndex => Some(facts.unified_index(part.section)),
+                Content::UnifiedEntries(table) => Some(facts.unified.encode(table, |symbol| facts.numbering.symbol(symbol))),
+                Content::UnifiedStubs if facts.numbering.has_two_views() => Some(facts.stubs(part)),
                 Content::RelocationActions => Some(notes::RELOCATION_ACTIONS.to_vec()),
                 Content::CallGraph => Some(facts.call_graph(&names)),
                 Content::Prototypes => Some(facts.prototypes(&names)),
@@ -205,6 +212,40 @@ impl Facts<'_, '_> {
         bytes
     }
 
+    /// The index of unified functions and variables, and behind it those that objects bring from an earlier link.
+    fn unified_index(&self, section: SectionId) -> Vec<u8> {
+        let mut bytes = self.options.unified_index.as_ref().map(|index| index.bytes().to_vec()).unwrap_or_default();
+        for piece in self.plan.sections()[section].pieces.iter() {
+            bytes.extend_from_slice(self.inputs.sections()[piece.section].data);
+        }
+        bytes
+    }
+
+    /// The table of stubs of unified functions, where there are two views.
+    fn stubs(&self, FileSection { section, view }: FileSection) -> Vec<u8> {
+        let pieces = self.plan.sections()[section].pieces.iter();
+        let mut by_slot: Vec<_> =
+            pieces.filter_map(|piece| Some((piece.offset, self.inputs.in_view(piece.section, view)?))).collect();
+        by_slot.sort_unstable();
+        let data: Vec<&[u8]> = by_slot.into_iter().map(|(_, section)| self.inputs.sections()[section].data).collect();
+        if view == View::Machine {
+            let mut bytes = vec![0; stubs::machine_size(data.len()) as usize];
+            stubs::write_machine(&data, &mut bytes);
+            return bytes;
+        }
+        // `load` has checked that capsules of stubs are like all others.
+        let mut bytes = data.first().and_then(|stub| stubs::capsule(stub, data.len())).unwrap_or_default();
+        self.name_companion(section, &mut bytes);
+        bytes
+    }
+
+    /// A capsule starts with the number of the section that it is coded against.
+    fn name_companion(&self, section: SectionId, capsule: &mut [u8]) {
+        if let Some(companion) = capsule.get_mut(..4) {
+            companion.copy_from_slice(&self.numbering.section(section, View::Machine).to_le_bytes());
+        }
+    }
+
     /// Whether a section of the Mercury view has no bytes of its own in the file, but the machine's.
     fn shares_bytes(&self, FileSection { section: id, view }: FileSection) -> bool {
         let section = &self.plan.sections()[id];
@@ -214,7 +255,7 @@ impl Facts<'_, '_> {
                 let is_known = SHARED_DEBUG.iter().any(|start| section.name.stem.starts_with(start));
                 is_known || self.machine_debug.of(id).is_some_and(|contents| contents.is_shared)
             }
-            Content::Pieces => section.target.is_none(),
+            Content::Pieces => section.target.is_none() && section.kind != SectionType::UNIFIED_DATA,
             _ => false,
         }
     }
@@ -224,8 +265,9 @@ impl Facts<'_, '_> {
         let FileSection { section: id, view } = file_section;
         let section = &self.plan.sections()[id];
         match section.content {
-            Content::ModuleInfo => self.info.write_module(self.numbering, out),
+            Content::ModuleInfo => self.info.write_module(view, self.numbering, out),
             Content::FunctionInfo(function) => self.info.write_function(function, view, self.numbering, out),
+            Content::UnifiedStubsInfo => self.info.write_stubs(view, self.numbering, out),
             Content::Relocations { explicit_addends } => {
                 let kept = self.kept(section, view).iter().filter(|entry| entry.explicit_addend == explicit_addends);
                 self.write_entries(kept, explicit_addends, out);
@@ -236,10 +278,7 @@ impl Facts<'_, '_> {
             Content::TextureSlots if view == View::Mercury => {}
             Content::Text(_) if view == View::Mercury => {
                 self.write_pieces(file_section, section, out)?;
-                // A capsule starts with the number of the section that it is coded against.
-                if let Some(companion) = out.get_mut(..4) {
-                    companion.copy_from_slice(&self.numbering.section(id, View::Machine).to_le_bytes());
-                }
+                self.name_companion(id, out);
             }
             _ => match self.machine_debug.of(id) {
                 Some(contents) if view == View::Machine => out.copy_from_slice(&contents.bytes),
@@ -266,14 +305,25 @@ impl Facts<'_, '_> {
 
     /// The bytes of inputs that a section is made of, and where in it they stand.
     fn pieces<'all>(&'all self, part: FileSection, section: &'all OutputSection<'_>) -> impl Iterator<Item = (u64, &'all [u8])> {
-        section.pieces.iter().map(move |piece| {
+        section.pieces.iter().flat_map(move |piece| {
             let source = match section.content {
                 Content::MachineParameters | Content::TextureSlots => Some(piece.section),
                 // The machine's side of constants that only a copy of a function had that is gone is not known.
                 Content::Pieces if self.is_of_gone_copy(piece.section, section) => Some(piece.section),
                 _ => self.inputs.in_view(piece.section, part.view),
             };
-            (piece.offset, source.map(|source| self.inputs.sections()[source].data).unwrap_or_default())
+            let data = source.map(|source| self.inputs.sections()[source].data).unwrap_or_default();
+            let taken = self.plan.taken(piece.section).and_then(|size| data.get(..size as usize));
+            let data = taken.unwrap_or(data);
+            // Unified variables have a place each; all else stays together.
+            let moves = match section.content {
+                Content::UnifiedData => self.unified.moves(piece.section),
+                _ => &[],
+            };
+            let whole = (section.content != Content::UnifiedData).then_some((piece.offset, data));
+            let moved =
+                moves.iter().map(move |(from, to)| (*to, data.get(from.start as usize..from.end as usize).unwrap_or_default()));
+            whole.into_iter().chain(moved)
         })
     }
 
@@ -356,6 +406,7 @@ impl Facts<'_, '_> {
             (Body::Made(bytes), _) => bytes.len() as u64,
             (_, Content::ModuleInfo) => self.info_sizes.module(),
             (_, Content::FunctionInfo(function)) => self.info_sizes.in_view(function, view),
+            (_, Content::UnifiedStubsInfo) => self.info.stubs_size(view) as u64,
             (_, Content::Relocations { explicit_addends }) => {
                 let kept = self.kept(section, view).iter();
                 entries(kept.filter(|entry| entry.explicit_addend == explicit_addends).count())

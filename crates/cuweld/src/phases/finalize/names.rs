@@ -23,6 +23,8 @@ pub struct Names {
     pub prototypes: IdVec<PrototypeId, u32>,
     /// Those of symbols.
     pub symbols: IdVec<SymbolId, u32>,
+    /// That of the arrays of unknown size, one for all kernels.
+    pub shared_instance: u32,
     section_symbols: IdVec<SectionId, u32>,
     /// The machine's names of sections that have another one there.
     machine_section_symbols: IdMap<SectionId, u32>,
@@ -33,6 +35,9 @@ pub struct Names {
     /// Bytes that stay free behind the table of symbol names.
     pub room: u64,
 }
+
+/// What the reference linker calls a kernel's array of unknown size in a relocatable output.
+const SHARED_INSTANCE: &str = "externsharedinstance";
 
 impl Names {
     /// The name of a section of the file.
@@ -72,6 +77,7 @@ pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
     let names = Names {
         prototypes: of_symbols.prototypes,
         symbols: of_symbols.symbols,
+        shared_instance: of_symbols.shared_instance,
         section_symbols: of_symbols.sections,
         machine_section_symbols: of_symbols.machine_sections,
         sections: of_sections.machine,
@@ -140,7 +146,7 @@ fn name_sections(facts: &Facts<'_, '_>) -> SectionNames {
     for part in facts.numbering.sections().iter().filter(|part| part.view == View::Mercury) {
         let section = &sections[part.section];
         let prefix = match section.content {
-            Content::Text(_) => views::CAPSULE_PREFIX,
+            Content::Text(_) | Content::UnifiedStubs => views::CAPSULE_PREFIX,
             _ => views::MERCURY_PREFIX,
         };
         let [relocation, start, stem] = section.name.parts();
@@ -152,6 +158,7 @@ fn name_sections(facts: &Facts<'_, '_>) -> SectionNames {
 struct SymbolNames {
     prototypes: IdVec<PrototypeId, u32>,
     symbols: IdVec<SymbolId, u32>,
+    shared_instance: u32,
     sections: IdVec<SectionId, u32>,
     machine_sections: IdMap<SectionId, u32>,
     /// The size of the machine's names that are not the linked ones.
@@ -161,13 +168,14 @@ struct SymbolNames {
 
 fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
     let (plan_sections, plan_symbols) = (facts.plan.sections(), facts.resolution.symbols());
-    let is_named = |id: SymbolId| is_named(id, facts.resolution, facts.layout, facts.options);
+    let is_named = |id: SymbolId| is_named(id, facts.inputs, facts.resolution, facts.plan, facts.layout, facts.options);
     let local_functions = local_functions(facts);
     let mut table = StringTableBuilder::with_capacity(0, 0);
     let mut place = |(id, text): (PrototypeId, &&str)| if facts.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
     let prototypes = IdVec::from(facts.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
     let mut symbols = IdVec::filled(0, plan_symbols.len());
     let mut sections = IdVec::filled(0, plan_sections.len());
+    let mut shared_instance = 0;
     let constants = names_of_constants(facts);
     for &entry in facts.plan.locals() {
         match entry {
@@ -184,6 +192,7 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
                 }
             }
             Local::Symbol(_) => {}
+            Local::SharedInstance(_) => shared_instance = table.add(&[SHARED_INSTANCE]),
         }
     }
     // No two global symbols have the same name.
@@ -201,7 +210,7 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
             machine_sections.insert(id, table.append(&[&name]));
         }
     }
-    SymbolNames { prototypes, symbols, sections, machine_sections, renamed_size, table: table.finish() }
+    SymbolNames { prototypes, symbols, shared_instance, sections, machine_sections, renamed_size, table: table.finish() }
 }
 
 /// The names of the constants that compilers made for functions, where there are two views: the section's, and which one of the object

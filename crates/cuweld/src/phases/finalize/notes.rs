@@ -67,7 +67,12 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
                 // What is said of code that was compiled for another GPU does not hold for code for the target.
                 let is_for_target = object.sm == target.number;
                 let said = record.payload.first_chunk().filter(|_| is_for_target).map_or(0, |&bytes| u64::from_le_bytes(bytes));
-                let here = if is_for_target { fast_path::mask_of_kept(object.sm, said, &kept, &left_out) } else { said };
+                // The reference linker gives a bit back when the code that cleared it is left out. It goes by the instructions,
+                // which is none of a linker's business: what the compiler says of the whole object always holds.
+                let here = match is_for_target && facts.options.imitate_defects {
+                    true => fast_path::mask_of_kept(object.sm, said, &kept, &left_out),
+                    false => said,
+                };
                 runs_on = Some(runs_on.map_or(here, |all| all & here));
             }
             match merged.iter_mut().find(|known| known.attribute == record.attribute) {

@@ -3,13 +3,14 @@
 use super::Facts;
 use super::names::Names;
 use crate::id::{FunctionId, InputSymbolId, SectionId, SymbolId};
-use crate::phases::load::Place;
+use crate::phases::load::{Place, SPACE_SHARED};
 use crate::phases::merge::{Content, Local};
 use crate::phases::number::Extent;
-use crate::phases::resolve::{Symbol, is_internal, is_shared_variable};
+use crate::phases::resolve::{Symbol, is_dynamic, is_internal, is_shared_variable};
+use crate::stubs;
 use crate::views::View;
 use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SymbolRecord};
-use cubin::symbol::{SymbolKind, info, other};
+use cubin::symbol::{Binding, SymbolKind, info, other};
 use rayon::prelude::*;
 
 /// The symbol table, and the section numbers that do not fit into it.
@@ -54,6 +55,12 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View) -> SymbolTable {
             (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
         }
         Local::Symbol(id) => facts.symbol(id, names.symbols[id], view),
+        Local::SharedInstance(kernel) => {
+            let info = info(Binding::WEAK, SymbolKind::CUDA_OBJECT);
+            let (name, other) = (names.shared_instance, SPACE_SHARED | other::INTERNAL);
+            let value = facts.layout.shared().instance(kernel).unwrap_or(0);
+            (SymbolRecord { name, info, other, value, ..SymbolRecord::default() }, None)
+        }
     };
     let number = |section: SectionId| facts.numbering.section(section, view);
     let direct = |section: SectionId| {
@@ -128,7 +135,11 @@ impl Facts<'_, '_> {
             true => symbol.other & OTHER_KEPT,
         };
         let position = if shown { self.shared_position(id, symbol, view) } else { self.position(id, symbol, view) };
+        let slot = symbol.function.and_then(|function| self.unified.slot(function));
         let size = match (symbol.definition, symbol.function) {
+            _ if slot.is_some() && view == View::Machine && self.numbering.has_two_views() => {
+                stubs::machine_symbol_size(slot.unwrap_or(0), self.unified.stubs().len())
+            }
             (Some(definition), Some(function)) if view == View::Machine => self.machine_size(function, definition.symbol),
             _ => symbol.size,
         };
@@ -165,6 +176,9 @@ impl Facts<'_, '_> {
                 None => Position { section: None, value: align.get().into(), common: true },
             };
         }
+        if is_dynamic(symbol) && !self.options.executable() && self.options.imitate_defects {
+            return Position { section: self.plan.module_shared(), value: 0, common: false };
+        }
         let Some(definition) = symbol.definition else {
             let first = symbol.first.symbol;
             let value = match view {
@@ -175,12 +189,20 @@ impl Facts<'_, '_> {
         };
         let row = &self.inputs.symbols()[definition.symbol];
         if let Some(function) = symbol.function {
-            return Position { section: self.plan.function(function).text, value: row.value, common: false };
+            let value = match self.unified.slot(function) {
+                Some(slot) if view == View::Machine && self.numbering.has_two_views() => stubs::machine_value(slot),
+                Some(slot) => slot,
+                None => row.value,
+            };
+            return Position { section: self.plan.function(function).text, value, common: false };
         }
         let place = match row.place {
             Place::Section(section) => self.plan.placement(section),
             _ => None,
         };
+        if let Some(value) = self.unified.offset(id) {
+            return Position { section: place.map(|place| place.section), value, common: false };
+        }
         if let Some(offset) = self.plan.reserved(id).filter(|_| self.options.executable()) {
             let base = if view == View::Machine { self.options.reserved_for_tools() } else { 0 };
             return Position { section: place.map(|place| place.section), value: base + offset, common: false };
@@ -195,7 +217,7 @@ impl Facts<'_, '_> {
     fn shared_position(&self, id: SymbolId, symbol: &Symbol<'_>, view: View) -> Position {
         let shared = self.layout.shared();
         let address = shared.address(id).filter(|_| symbol.definition.is_some());
-        let offset = address.map(|address| address.offset).or(shared.largest_dynamic()).unwrap_or(0);
+        let offset = address.map(|address| address.offset).or(shared.recorded_dynamic()).unwrap_or(u64::MAX);
         let section = match address.and_then(|address| address.kernel) {
             Some(kernel) => self.plan.function(kernel).shared,
             None => self.plan.module_shared(),
@@ -204,7 +226,7 @@ impl Facts<'_, '_> {
         // The reserved part comes before the pool; without a pool, arrays of unknown size are counted from where it ends.
         let counts_from_pool = address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool();
         let base = if counts_from_pool { 0 } else { reserved };
-        Position { section, value: offset + base, common: false }
+        Position { section, value: offset.wrapping_add(base), common: false }
     }
 }
 

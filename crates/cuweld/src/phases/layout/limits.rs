@@ -34,11 +34,13 @@ pub fn check(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<SectionI
                         .hint("pass large parameters through a pointer"),
                 );
             }
-            (Content::Pieces, Some(_), None) if used > limit => report.add(facts.too_much_constant(id, used)),
+            (Content::Pieces, Some(_), None) if used > limit && section.target.is_none() => {
+                report.add(facts.too_much_constant(id, used))
+            }
             _ => {}
         }
     }
-    for &kernel in facts.live.kernels().iter().rev().filter(|_| executable) {
+    for &kernel in facts.live.entries().iter().rev().filter(|_| executable) {
         let constants = facts.plan.function(kernel).constants;
         if let Some(used) = constants.map(|section| size[section]).filter(|&used| used > limit) {
             let message = Message::TooMuchCompilerConstant { kernel: facts.name(kernel) };

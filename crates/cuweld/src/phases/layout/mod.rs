@@ -16,6 +16,7 @@ use crate::diagnostics::{Failure, Report};
 use crate::id::{FunctionId, IdMap, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use shared::SharedLayout;
+pub use sort::{Tie, dealt_merge_sort};
 pub use textures::TEXTURE_KINDS;
 use textures::TextureLayout;
 
@@ -91,7 +92,7 @@ pub fn layout(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Layout, Fail
     let mut align = IdVec::from(sections.iter().map(|section| section.align).collect::<Vec<_>>());
 
     let mut commons = IdMap::default();
-    if let (Some(section), true) = (facts.plan.global_zero(), facts.options.executable()) {
+    if let (Some(section), true) = (facts.plan.global_zero(), !facts.options.keeps_relocations()) {
         // Behind everything that has a place already, the newest first.
         for symbol in facts.resolution.commons().collect::<Vec<_>>().into_iter().rev() {
             let row = &facts.resolution.symbols()[symbol];

@@ -19,6 +19,8 @@
 //! A variable that no code refers to disappears. One that only dead code refers to does not: it goes to the pool, where it
 //! conflicts with nobody.
 
+mod relocatable;
+
 use super::Facts;
 use super::sort::{Tie, dealt_merge_sort};
 use crate::id::{FunctionId, Id, IdMap, IdSet, SectionId, SymbolId};
@@ -39,9 +41,13 @@ pub struct SharedLayout {
     largest_dynamic: Option<u64>,
     /// The one start that a debugger is told, if there is a debugger.
     shown_dynamic: Option<u64>,
+    /// The largest start in device functions, whose relocations can be recorded.
+    recorded_dynamic: Option<u64>,
     has_pool: bool,
+    names_dynamic: bool,
     sections: IdMap<SectionId, Extent>,
     used: IdMap<FunctionId, u64>,
+    instances: IdMap<FunctionId, u64>,
 }
 
 /// Where a variable is.
@@ -77,14 +83,20 @@ impl SharedLayout {
         self.dynamic.get(&function).copied()
     }
 
-    /// The largest start of an array of unknown size; none if no kernel reaches one.
-    pub fn largest_dynamic(&self) -> Option<u64> {
-        self.largest_dynamic
-    }
-
     /// The one start of arrays of unknown size, for a program that is debugged.
     pub fn shown_dynamic(&self) -> Option<u64> {
         self.shown_dynamic
+    }
+
+    /// The start of arrays of unknown size that stands in a file with the relocations that were applied: the largest in device
+    /// functions, if any uses one.
+    pub fn recorded_dynamic(&self) -> Option<u64> {
+        self.shown_dynamic.or(self.recorded_dynamic)
+    }
+
+    /// Whether arrays of unknown size have symbols in a file that shows shared variables.
+    pub fn names_dynamic(&self) -> bool {
+        self.names_dynamic
     }
 
     /// Whether any variable has several users.
@@ -95,6 +107,12 @@ impl SharedLayout {
     /// The bytes that a kernel's variables take.
     pub fn used_by(&self, kernel: FunctionId) -> u64 {
         self.used.get(&kernel).copied().unwrap_or(0)
+    }
+
+    /// Where the array of unknown size starts for a kernel that uses it itself, in what a relocatable output of the reference linker
+    /// holds.
+    pub fn instance(&self, kernel: FunctionId) -> Option<u64> {
+        self.instances.get(&kernel).copied()
     }
 
     /// What becomes of each section of shared memory.
@@ -123,7 +141,7 @@ struct Group {
 pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     let mut layout = SharedLayout::default();
     if !facts.options.executable() {
-        return layout;
+        return relocatable::lay_out(facts);
     }
     let two_views = facts.options.target.views == Views::Two;
     let users = Users::find(facts);
@@ -158,6 +176,12 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         }
     }
 
+    // The reference linker gives stubs of unified functions their part of the pool only if the first of them has one.
+    let first_stub = facts.live.stubs().first();
+    let is_user = |stub: &FunctionId| groups.iter().any(|group| group.users.contains(stub));
+    let stubs_have_pool = !facts.options.imitate_defects || first_stub.is_some_and(is_user);
+    let has_pool = |user: FunctionId| !groups.is_empty() && (stubs_have_pool || !facts.live.is_stub(user));
+
     // The pool. Alignment takes what is reserved for the null pointer to the first address that is not zero.
     let null_pointer = u64::from(facts.options.reserve_null_pointer);
     let mut pool_end = null_pointer;
@@ -170,7 +194,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         pool_end = start + group.members.iter().map(|variable| variable.size).max().unwrap_or(0);
         for variable in &group.members {
             layout.addresses.insert(variable.symbol, Address { offset: start, kernel: None });
-            for &kernel in users.of(variable.symbol) {
+            for &kernel in users.of(variable.symbol).iter().filter(|&&user| has_pool(user)) {
                 let end = pool_end_for.entry(kernel).or_default();
                 *end = (*end).max(start + variable.size);
             }
@@ -184,11 +208,13 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     // Each kernel's own variables.
     let mut end: IdMap<FunctionId, u64> = IdMap::default();
     let mut align: IdMap<FunctionId, u64> = IdMap::default();
-    for &kernel in facts.live.kernels() {
+    for &kernel in facts.live.entries() {
         let variables = own.remove(&kernel).unwrap_or_default();
         let start = if variables.is_empty() { 0 } else { null_pointer };
         let mut cursor = pool_end_for.get(&kernel).copied().unwrap_or(start);
-        let mut widest = if groups.is_empty() { 1 } else { pool_align };
+        // The memory of a stub is made when it is first needed; for arrays of unknown size alone, that is after the pool.
+        let is_before_pool = !facts.live.is_stub(kernel) || !variables.is_empty() || is_user(&kernel);
+        let mut widest = if is_before_pool && !groups.is_empty() { pool_align } else { 1 };
         let widest_first =
             |a: &SharedVariable, b: &SharedVariable| (std::cmp::Reverse(a.align), a.size) < (std::cmp::Reverse(b.align), b.size);
         for variable in dealt_merge_sort(&variables, Tie::First, &widest_first) {
@@ -218,12 +244,16 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     }
     layout.shown_dynamic = layout.largest_dynamic.filter(|_| is_debugged);
     layout.has_pool = !groups.is_empty();
+    let is_function = |function: FunctionId| !facts.resolution.functions()[function].kernel;
+    let starts = layout.dynamic.iter().filter(|&(&function, _)| is_function(function));
+    layout.recorded_dynamic = starts.map(|(_, &start)| start).max();
+    layout.names_dynamic = layout.shown_dynamic.is_some() || (layout.has_pool && pool_align <= DYNAMIC_ALIGN);
 
     // The sections.
     let reserved = facts.options.reserved_shared();
     // Where there are two views, only the machine's has a reserved part: to the linked one, a section with nothing else is empty.
     let linked_reserved = if two_views { 0 } else { reserved };
-    for &kernel in facts.live.kernels() {
+    for &kernel in facts.live.entries() {
         let Some(section) = facts.plan.function(kernel).shared else { continue };
         let (end, mut align) = (end[&kernel], align[&kernel]);
         if with_dynamic.contains(&kernel) {
@@ -231,7 +261,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         }
         // An empty section stays only if its alignment is that of the arrays; one with a reserved part is not empty.
         let right_align = align == DYNAMIC_ALIGN || (linked_reserved > 0 && align > DYNAMIC_ALIGN);
-        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || !groups.is_empty()) && right_align;
+        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || has_pool(kernel)) && right_align;
         let present = end > 0 || wanted_empty;
         layout.used.insert(kernel, end);
         let size = if present { end + reserved } else { 0 };
@@ -242,7 +272,8 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         let dynamic_align = if has_dynamic { DYNAMIC_ALIGN } else { 1 };
         let is_shown = !groups.is_empty() && facts.options.shows_shared_variables();
         let extent = if is_shown || (is_debugged && has_dynamic) {
-            Extent { size: pool_end + reserved, align: pool_align.max(dynamic_align), present: true, listed: true }
+            let size = pool_end + reserved;
+            Extent { size, align: pool_align.max(dynamic_align), present: true, listed: size > 0 }
         } else {
             let align = if !has_dynamic {
                 facts.plan.sections()[section].align
@@ -252,7 +283,10 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
                 DYNAMIC_ALIGN.max(pool_align)
             };
             let present = has_dynamic && align == DYNAMIC_ALIGN;
-            Extent { size: if present && two_views { reserved } else { 0 }, align, present, listed: false }
+            // Where applied relocations are recorded, the reserved part counts, and what is not empty has a symbol.
+            let is_recorded = facts.options.preserve_relocations && !two_views;
+            let size = if present && (two_views || is_recorded) { reserved } else { 0 };
+            Extent { size, align, present, listed: is_recorded && size > 0 }
         };
         layout.sections.insert(section, extent);
     }
@@ -285,7 +319,7 @@ impl Users {
         let uses_shared: Vec<bool> = (facts.resolution.functions().ids())
             .map(|function| facts.references.of(function).iter().any(|&symbol| is_shared(symbol)))
             .collect();
-        let kernels = facts.live.kernels();
+        let kernels = facts.live.entries();
         let mut users = Users { variables: IdMap::default(), dynamic: IdMap::default() };
         if !uses_shared.contains(&true) {
             return users;

@@ -144,7 +144,8 @@ pub(super) fn is_code(section: &Section<'_>) -> bool {
 
 /// Whether a section holds machine code.
 fn is_machine_code(section: &Section<'_>) -> bool {
-    section.kind() == SectionType(SHT_PROGBITS) && section.header.flags & SHF_EXECINSTR != 0 && !section.data.is_empty()
+    let is_of_code = matches!(section.kind(), SectionType(SHT_PROGBITS) | SectionType::UNIFIED_FUNCTIONS);
+    is_of_code && section.header.flags & SHF_EXECINSTR != 0 && !section.data.is_empty()
 }
 
 /// The name of a section without what marks it as one of the Mercury view.

@@ -68,6 +68,32 @@ pub struct ObjectFile<'data> {
     pub virtual_sm: Option<u32>,
     /// Its call graph and prototype records, in order.
     pub calls: Vec<CallRecord<'data>>,
+    /// Its unified functions and variables, in the order of their records.
+    pub unified: Vec<UnifiedEntry>,
+}
+
+/// A function or variable that has a place in a table which several programs share.
+#[derive(Copy, Clone, Debug)]
+pub struct UnifiedEntry {
+    /// Which table.
+    pub table: UnifiedTable,
+    /// The function or variable.
+    pub symbol: InputSymbolId,
+    /// For variables: the offset in the object's own table.
+    pub offset: u64,
+    /// The first half of the identifier.
+    pub first: u64,
+    /// The second half of the identifier.
+    pub second: u64,
+}
+
+/// The tables that several programs share.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum UnifiedTable {
+    /// Stubs of functions.
+    Functions,
+    /// Variables.
+    Variables,
 }
 
 /// A record of an object's call graph.
@@ -124,6 +150,11 @@ impl<'data> InputSection<'data> {
             _ => Entries::in_data(&[], false),
         }
     }
+
+    /// Whether it is the stub of a unified function.
+    pub fn is_stub(&self) -> bool {
+        self.kind == SectionType::UNIFIED_FUNCTIONS
+    }
 }
 
 /// What an input section is for.
@@ -141,6 +172,12 @@ pub enum Role {
     FunctionConstants(u32),
     /// Initialised variables.
     GlobalData,
+    /// Variables that several programs share.
+    UnifiedData,
+    /// What is in a table that several programs share.
+    UnifiedEntries(UnifiedTable),
+    /// The index of those tables that an earlier relocatable link was given.
+    UnifiedIndex,
     /// Variables that start as zero.
     GlobalZero,
     /// Shared variables of one kernel.
@@ -215,7 +252,8 @@ impl InputSymbol<'_> {
 pub const OTHER_KERNEL: u8 = 0x10;
 /// Bits of `other`: the memory space of a variable.
 const OTHER_SPACE: u8 = 0xe0;
-const SPACE_SHARED: u8 = 0x40;
+/// The memory space of shared variables.
+pub const SPACE_SHARED: u8 = 0x40;
 
 /// Whether a variable with this `other` lives in shared memory.
 pub fn is_shared(other: u8) -> bool {
@@ -396,6 +434,9 @@ impl<'data> Parsed<'data> {
                 | CallRecord::IndirectCall { caller: a, .. }
                 | CallRecord::Prototype { function: a, .. } => *a = symbol(*a),
             }
+        }
+        for entry in &mut self.file.unified {
+            entry.symbol = symbol(entry.symbol);
         }
         let range = |ids: &IdRange<InputSectionId>| IdRange::new(section(ids.first()), section(ids.end()));
         self.file.sections = range(&self.file.sections);

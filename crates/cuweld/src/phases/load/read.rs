@@ -1,11 +1,15 @@
 //! Reading one object.
 
 use super::arrange::{Arrangement, is_code, is_mercury, plain_name};
-use super::{CallRecord, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Parsed, Place, Role, is_shared};
+use super::{
+    CallRecord, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Parsed, Place, Role, UnifiedEntry, UnifiedTable,
+    is_shared,
+};
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
 use crate::options::Options;
 use crate::phases::explain;
+use crate::stubs;
 use crate::views;
 use cubin::callgraph::{self, Edge};
 use cubin::compat::Tag;
@@ -16,6 +20,7 @@ use cubin::relocation::{self, RelocationType};
 use cubin::section::SectionType;
 use cubin::symbol::{SymbolKind, SymbolSection};
 use cubin::target::{Target, Views};
+use cubin::unified::{self, STUB_SIZE};
 
 /// What is wrong with an object, and where.
 struct Damage(String);
@@ -58,7 +63,6 @@ pub(super) fn open<'data>(input: &Input<'data>, options: &Options) -> Result<Opt
 pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
     let damaged = |damage: Damage| damaged(input, damage);
     let Some(file) = open(input, options)? else { return Ok(None) };
-    check_features(&file, options)?;
     let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| match file.section(index) {
         Some(section) if is_code(section) => {
             let message = Message::NoMachineCode { file: input.name.into(), target: options.target.name.into() };
@@ -84,14 +88,6 @@ fn newer_toolkit(file: &File<'_>) -> Option<u32> {
 /// What helps where code would have to be generated.
 const COMPILE_OR_HAND_OVER: &str = "compile it for the target, or name the toolkit's linker with --finalizer";
 
-/// Sections of objects with unified functions or variables.
-const UNIFIED: [SectionType; 4] = [
-    SectionType::UNIFIED_FUNCTIONS,
-    SectionType::UNIFIED_FUNCTION_ENTRIES,
-    SectionType::UNIFIED_DATA,
-    SectionType::UNIFIED_DATA_ENTRIES,
-];
-
 /// Whether an object may take part in a link for the target at all.
 fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Box<Diagnostic>> {
     let target = options.target;
@@ -114,15 +110,6 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
     }
     if toolkit.is_some_and(|found| found < target.oldest_toolkit) {
         return Err(Box::new(Message::OlderThanSupported { file: name.into() }.into()));
-    }
-    Ok(())
-}
-
-/// Whether the link can do what is special about an object.
-fn check_features(file: &File<'_>, options: &Options) -> Result<(), Box<Diagnostic>> {
-    if file.sections().iter().any(|section| UNIFIED.contains(&section.kind())) {
-        let message = if options.executable() { Message::NoUnifiedIndex {} } else { Message::UnifiedTables {} };
-        return Err(Box::new(Diagnostic::new(message)));
     }
     Ok(())
 }
@@ -159,6 +146,7 @@ impl<'data> Reader<'_, 'data> {
         let machine_symbols = self.machine_symbols(&symbols)?;
         self.check_relocations(&sections, &symbols)?;
         let calls = self.calls(&symbols)?;
+        let unified = self.unified(&sections, &symbols)?;
         let section = InputSectionId::from_index;
         let linked = self.arrangement.linked();
         let file = ObjectFile {
@@ -169,6 +157,7 @@ impl<'data> Reader<'_, 'data> {
             sm: self.file.sm(),
             virtual_sm: self.file.virtual_sm(),
             calls,
+            unified,
         };
         Ok(Parsed { file, sections, symbols, machine_symbols, newer_toolkit: None })
     }
@@ -383,6 +372,36 @@ impl<'data> Reader<'_, 'data> {
         Ok(())
     }
 
+    /// The unified functions and variables. Stubs are of one size, by which the linker counts places.
+    fn unified(&self, sections: &[InputSection<'data>], symbols: &[InputSymbol<'data>]) -> Result<Vec<UnifiedEntry>, Damage> {
+        let mut entries = Vec::new();
+        for (raw, section) in self.arranged().zip(sections).take(self.arrangement.linked()) {
+            let size = section.machine.map_or(section.size, |machine| sections[machine.index()].size);
+            if section.is_stub() && (size != STUB_SIZE || section.owner.is_none()) {
+                return Err(Damage::of(raw, format!("a stub of a unified function has {STUB_SIZE:#x} bytes, not {size:#x}")));
+            }
+            if section.is_stub() && section.machine.is_some() && stubs::capsule(section.data, 1).is_none() {
+                return Err(Damage::of(raw, "this is not how stubs of unified functions are coded".into()));
+            }
+            let Role::UnifiedEntries(table) = section.role else { continue };
+            if !section.data.len().is_multiple_of(unified::Entry::SIZE) {
+                return Err(Damage::of(raw, format!("size {:#x} is no multiple of {}", section.size, unified::Entry::SIZE)));
+            }
+            for unified::Entry { symbol, offset, first, second, .. } in unified::entries(section.data) {
+                let fits = |row: &InputSymbol<'_>| row.is_function() == (table == UnifiedTable::Functions);
+                if !symbols.get(symbol as usize).is_some_and(fits) || offset > MAX_SIZE {
+                    return Err(Damage::of(
+                        raw,
+                        format!("an entry names symbol {symbol} of {} at offset {offset:#x}", symbols.len()),
+                    ));
+                }
+                let symbol = InputSymbolId::from_index(symbol as usize);
+                entries.push(UnifiedEntry { table, symbol, offset, first, second });
+            }
+        }
+        Ok(entries)
+    }
+
     fn calls(&self, symbols: &[InputSymbol<'data>]) -> Result<Vec<CallRecord<'data>>, Damage> {
         let strings = self.file.strings();
         let mut records = Vec::new();
@@ -443,7 +462,12 @@ fn plain_header<'data>(section: &Section<'data>) -> (&'data str, SectionType, u6
     let (kind, flags) = (section.kind(), section.header.flags & !SHF_CUDA_MERCURY);
     match kind {
         _ if !is_mercury(section) => (section.name, kind, section.header.flags),
-        SectionType::CAPSULE => (plain_name(section), views::plain_kind(kind), SHF_ALLOC | SHF_EXECINSTR),
+        SectionType::CAPSULE => {
+            let name = plain_name(section);
+            let is_stub = name.starts_with(unified::STUB_PREFIX);
+            let kind = if is_stub { SectionType::UNIFIED_FUNCTIONS } else { views::plain_kind(kind) };
+            (name, kind, SHF_ALLOC | SHF_EXECINSTR)
+        }
         _ => (plain_name(section), views::plain_kind(kind), flags),
     }
 }
@@ -457,6 +481,11 @@ fn role_of(name: &str, kind: SectionType, flags: u64, info: u32) -> Role {
         SectionType(SHT_RELA) => Role::Relocations { explicit_addends: true },
         SectionType::INFO if name == ".nv.info" => Role::ModuleInfo,
         SectionType::INFO => Role::FunctionInfo,
+        SectionType::UNIFIED_FUNCTIONS => Role::Text,
+        SectionType::UNIFIED_DATA => Role::UnifiedData,
+        SectionType::UNIFIED_FUNCTION_ENTRIES => Role::UnifiedEntries(UnifiedTable::Functions),
+        SectionType::UNIFIED_DATA_ENTRIES => Role::UnifiedEntries(UnifiedTable::Variables),
+        SectionType::UNIFIED_INDEX => Role::UnifiedIndex,
         SectionType::GLOBAL_INIT => Role::GlobalData,
         SectionType::GLOBAL => Role::GlobalZero,
         SectionType::SHARED if info != 0 => Role::KernelShared,

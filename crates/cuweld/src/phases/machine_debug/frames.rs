@@ -16,6 +16,7 @@
 use super::{Draft, DraftPiece, Facts, Functions, Moved, Subject, word32, word64};
 use crate::id::{FunctionId, InputSectionId};
 use crate::phases::merge::OutputSection;
+use crate::stubs;
 use crate::views::View;
 use cubin::capsule::Capsule;
 use cubin::mercury::Places;
@@ -25,6 +26,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 const LENGTH_END: usize = 12;
 /// Where a description has the address of its function.
 const ADDRESS: usize = 20;
+/// Where it has the size of the function.
+const SIZE: usize = 28;
+/// Where a common part has the unit in which places in code are counted.
+const CODE_ALIGN: usize = 22;
 /// Where the program of a description starts.
 const PROGRAM: usize = 36;
 /// Records are padded to a multiple of this.
@@ -132,6 +137,11 @@ impl<'data> Facts<'_, 'data> {
                     None => continue,
                 };
                 moved.insert(frame.address, place);
+                let unit = frames.common.map(|(_, start)| start + CODE_ALIGN);
+                if let (Some(slot), Some(unit)) = (self.relocate.unified.slot(subject.function), unit) {
+                    let size = place as usize - ADDRESS + SIZE;
+                    stubs::frame(slot, self.relocate.unified.stubs().len(), unit, size, &mut frames.bytes);
+                }
             }
             let (linked, machine) = source.piece;
             pieces.push(DraftPiece { linked, machine, base, moved });

@@ -7,7 +7,7 @@
 //! among them, and are padded to it.
 
 use super::plan::{Content, Name, Piece, Pieces, Placement, RelocationSections};
-use super::walk::Walk;
+use super::walk::{Cause, Walk};
 use crate::id::{FunctionId, Id, IdMap, InputSectionId, SectionId};
 use crate::phases::load::InputSection;
 use crate::phases::reach;
@@ -41,15 +41,18 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
         section.pieces = Pieces::default();
     }
     section.size = 0;
-    if slot.only_lost && !walk.facts.resolution.functions()[function].kernel {
+    let gathers = walk.facts.options.executable();
+    if slot.only_lost && gathers && !walk.facts.resolution.functions()[function].kernel {
         discard(walk, function);
     }
 }
 
-/// Forgets a function's constants, with their section and its name.
+/// Forgets a function's constants, with their section and, in an executable, its name.
 fn discard(walk: &mut Walk<'_, '_>, function: FunctionId) {
     if let Some(slot) = walk.constants.remove(&function) {
-        abandon(walk, slot.section);
+        if walk.facts.options.executable() {
+            abandon(walk, slot.section);
+        }
         walk.plan.functions[function].constants = None;
     }
 }
@@ -62,13 +65,14 @@ fn abandon(walk: &mut Walk<'_, '_>, section: SectionId) {
     }
 }
 
-/// Places the constants of one copy of a function.
-pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
+/// Places the constants of one copy of a function. Those that no symbol names are of no use to the copy that counts: they are what
+/// lost copies left in an object that was linked before.
+pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     let section = &walk.facts.inputs.sections()[id];
     let Some(code) = section.target else { return };
     let Some(function) = walk.function_of(code) else { return };
     let Some(text) = walk.plan.function(function).text else { return };
-    let counts = walk.facts.resolution.code_fate(walk.facts.inputs, code) != Fate::Lost;
+    let counts = cause == Cause::Symbol && walk.facts.resolution.code_fate(walk.facts.inputs, code) != Fate::Lost;
     if counts && walk.constants.get(&function).is_some_and(|slot| slot.retired) {
         discard(walk, function);
     }
@@ -77,10 +81,25 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId) {
         walk.constants.insert(function, Slot { section: output, only_lost: !counts, retired: false, lost_offset: None });
     }
     let Some(slot) = walk.constants.get(&function) else { return };
+    let output = slot.section;
     // The constants of a lost copy are appended, although nothing refers to them.
-    walk.append(slot.section, id);
+    let size = if counts { 0 } else { section.size };
+    walk.append_start(output, id, size);
     if let (false, Some(slot)) = (counts, walk.constants.get_mut(&function)) {
         slot.lost_offset = walk.plan.placement[id].map(|place| place.offset);
+    }
+}
+
+/// Takes a section's constants up to `end`, as far as they are there: symbols tell how many of them count.
+pub fn cover(walk: &mut Walk<'_, '_>, id: InputSectionId, end: u64) {
+    let Some(Placement { section, offset }) = walk.plan.placement(id) else { return };
+    let size = walk.facts.inputs.sections()[id].size;
+    let output = &mut walk.plan.sections[section];
+    let taken = output.size.saturating_sub(offset).max(end.min(size));
+    output.size = offset + taken;
+    match taken < size {
+        true => _ = walk.plan.taken.insert(id, taken),
+        false => _ = walk.plan.taken.remove(&id),
     }
 }
 
@@ -110,7 +129,7 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
         }
     }
     // What is still empty disappears, with its name.
-    for &kernel in walk.facts.live.kernels() {
+    for &kernel in walk.facts.live.entries() {
         if let Some(section) = walk.plan.functions[kernel].constants.filter(|&section| walk.plan.sections[section].size == 0) {
             abandon(walk, section);
             walk.plan.functions[kernel].constants = None;
@@ -128,7 +147,7 @@ fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -
     for (_, function) in moving {
         moves[function.index()] = true;
     }
-    let kernels = walk.facts.live.kernels();
+    let kernels = walk.facts.live.entries();
     let reach = reach::find(walk.facts.graph, walk.facts.components, kernels, |function| moves[function.index()]);
     for &kernel in kernels.iter().rev() {
         for function in reach.of(kernel) {
@@ -180,5 +199,32 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     abandon(walk, section);
     if let Some(lost) = walk.constants.get(&function).and_then(|slot| slot.lost_offset) {
         walk.plan.null_symbol_value = offset + lost;
+    }
+}
+
+/// What the reference linker does with constants when it knows which kernels are used.
+///
+/// It leaves out a section that equals an earlier one, but still counts on its room: constants overlap (imitated only where
+/// files are compared). The offset of the last one that it did not leave out stays in the null symbol.
+pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_before: u64) {
+    let sections = walk.facts.inputs.sections();
+    let section = &sections[id];
+    let Some(place) = walk.plan.placement[id] else { return };
+    let is_candidate = match section.size {
+        4 | 8 => section.align == section.size,
+        12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
+        _ => false,
+    };
+    if !is_candidate {
+        return;
+    }
+    let equals = |&earlier: &InputSectionId| sections[earlier].data == section.data && sections[earlier].align == section.align;
+    if !walk.comparable_constants.iter().any(equals) {
+        walk.comparable_constants.push(id);
+        walk.plan.null_symbol_value = place.offset;
+    } else if walk.facts.options.imitate_defects {
+        let output = &mut walk.plan.sections[place.section];
+        output.pieces.pop();
+        output.size = size_before;
     }
 }

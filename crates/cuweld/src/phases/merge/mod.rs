@@ -12,7 +12,10 @@
 mod constants;
 mod machine;
 mod plan;
+mod shared;
+mod unified;
 mod walk;
 
-pub use plan::{Content, Local, Name, OutputSection, Piece, Plan};
-pub use walk::{Facts, SharedPlacement, SharedVariable, merge};
+pub use plan::{Content, Local, Name, OutputSection, Piece, Placement, Plan};
+pub use shared::{SharedPlacement, SharedVariable};
+pub use walk::{Facts, merge};

@@ -1,6 +1,7 @@
 //! The plan: which sections and symbols the output has, in which order, and from which pieces of the inputs.
 
 use crate::id::{FunctionId, Id, IdMap, IdVec, InputSectionId, SectionId, SymbolId};
+use crate::phases::load::UnifiedTable;
 use cubin::elf::SHN_LORESERVE;
 use cubin::section::SectionType;
 use std::fmt;
@@ -15,7 +16,9 @@ pub struct Plan<'data> {
     pub(super) functions: IdVec<FunctionId, FunctionSections>,
     pub(super) module_shared: Option<SectionId>,
     pub(super) global_zero: Option<SectionId>,
+    pub(super) unified_stubs: Option<SectionId>,
     pub(super) reserved: IdMap<SymbolId, u64>,
+    pub(super) taken: IdMap<InputSectionId, u64>,
     pub(super) null_symbol_value: u64,
     pub(super) first_of_inputs: SectionId,
     pub(super) skips_creation_number: bool,
@@ -41,6 +44,11 @@ impl<'data> Plan<'data> {
     /// Where an input section went.
     pub fn placement(&self, section: InputSectionId) -> Option<Placement> {
         self.placement[section]
+    }
+
+    /// How many bytes of an input section are taken, if not all.
+    pub fn taken(&self, section: InputSectionId) -> Option<u64> {
+        self.taken.get(&section).copied()
     }
 
     /// The output sections of a function.
@@ -94,6 +102,8 @@ pub enum Local {
     Section(SectionId),
     /// A local or weak symbol.
     Symbol(SymbolId),
+    /// Where a kernel's array of unknown size starts, as a relocatable output of the reference linker has it.
+    SharedInstance(FunctionId),
 }
 
 /// Where an input section went.
@@ -199,6 +209,16 @@ pub enum Content {
     Compatibility,
     /// What the caller gave for the host (`-nv-host`).
     Host,
+    /// The index of unified functions and variables.
+    UnifiedIndex,
+    /// Which functions or variables are unified.
+    UnifiedEntries(UnifiedTable),
+    /// The stubs of unified functions, each in its slot.
+    UnifiedStubs,
+    /// Attributes of those stubs.
+    UnifiedStubsInfo,
+    /// Unified variables, each at its offset.
+    UnifiedData,
     /// Relocations that are left for the driver.
     Relocations { explicit_addends: bool },
     /// Relocations that were applied.
@@ -366,6 +386,7 @@ mod tests {
             functions: IdVec::new(),
             module_shared: None,
             global_zero: None,
+            unified_stubs: None,
             reserved: IdMap::default(),
             null_symbol_value: 0,
             first_of_inputs: id(8),

@@ -2,23 +2,26 @@
 
 use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
-use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use super::shared::SharedVariable;
+use super::unified::ENTRIES_IN_FRONT_ALIGN;
+use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SectionId};
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
 use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
-use crate::phases::load::{Inputs, Place, Role, is_shared};
+use crate::phases::load::{Inputs, Place, Role, UnifiedTable, is_shared};
 use crate::phases::references::References;
 use crate::phases::resolve::{Fate, Part, Resolution, is_internal, is_shared_variable};
+use crate::phases::unified::Unified;
 use crate::views;
 use cubin::elf::{
-    SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_PROGBITS, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB,
-    SHT_SYMTAB_SHNDX,
+    SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX,
 };
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
+use cubin::unified;
 use std::collections::HashMap;
 
 /// The facts that the walk reads.
@@ -35,32 +38,19 @@ pub struct Facts<'facts, 'data> {
     pub live: &'facts LiveSet,
     /// Which shared variables and textures code refers to.
     pub references: &'facts References,
+    /// The places of unified functions and variables.
+    pub unified: &'facts Unified,
     /// What was asked for.
     pub options: &'facts Options,
 }
 
-/// A definition of a shared variable that takes room.
-#[derive(Copy, Clone, Debug)]
-pub struct SharedVariable {
-    /// The variable.
-    pub symbol: SymbolId,
-    /// The size of this definition.
-    pub size: u64,
-    /// The alignment of this definition.
-    pub align: u64,
-    /// Whose it is.
-    pub owner: SharedPlacement,
-}
-
-/// Whose a shared variable is.
+/// Why a section of variables or constants gets a place.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
-pub enum SharedPlacement {
-    /// One kernel's.
-    Kernel(FunctionId),
-    /// Whoever uses it.
-    Module,
-    /// Nobody's: an array of unknown size, which has no place among the others but takes part in their order.
-    Dynamic,
+pub enum Cause {
+    /// Something that counts is defined in it.
+    Symbol,
+    /// It is there.
+    Section,
 }
 
 /// Makes the plan of the output, and lists the shared variables in the order in which they were met.
@@ -84,10 +74,10 @@ pub(super) struct Walk<'facts, 'data> {
     pub(super) facts: &'facts Facts<'facts, 'data>,
     pub(super) plan: Plan<'data>,
     /// Sections that inputs share by name.
-    by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
-    shared: Vec<SharedVariable>,
+    pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    pub(super) shared: Vec<SharedVariable>,
     /// Sections of constants that the reference linker compares with later ones.
-    comparable_constants: Vec<InputSectionId>,
+    pub(super) comparable_constants: Vec<InputSectionId>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
     pub(super) constants: IdMap<FunctionId, constants::Slot>,
 }
@@ -104,9 +94,11 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 functions: IdVec::filled(FunctionSections::default(), facts.resolution.functions().len()),
                 module_shared: None,
                 global_zero: None,
+                unified_stubs: None,
                 reserved: IdMap::default(),
                 null_symbol_value: 0,
                 first_of_inputs: SectionId::from_index(0),
+                taken: IdMap::default(),
                 skips_creation_number: facts.options.executable(),
                 twice_numbered: Vec::new(),
             },
@@ -123,9 +115,17 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let has_compat = facts.options.target.has_compat;
         let flags = if has_compat { 0x0100_0000 | SHF_INFO_LINK } else { 0x0100_0000 };
         walk.create(Name::plain(".note.nv.cuinfo"), Content::CudaNote, SectionType(SHT_NOTE), flags, 4);
+        if facts.unified.has_functions() && facts.options.executable() {
+            walk.unified_entries(".nv.uft.entry", UnifiedTable::Functions, ENTRIES_IN_FRONT_ALIGN);
+        }
         walk.create(Name::plain(".nv.info"), Content::ModuleInfo, SectionType::INFO, 0, 4);
         if has_compat {
             walk.create(Name::plain(".nv.compat"), Content::Compatibility, SectionType::COMPAT, 0, 4);
+        }
+        if facts.options.unified_index.is_some() {
+            let name = ".nv.uidx";
+            let id = walk.create(Name::plain(name), Content::UnifiedIndex, SectionType::UNIFIED_INDEX, 0, 1);
+            walk.by_name.insert(name, id);
         }
         if facts.options.host_section.is_some() {
             walk.create(Name::plain(".nv.host"), Content::Host, SectionType::EMBEDDED_HOST, 0, 8);
@@ -155,6 +155,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             Content::Relocations { explicit_addends: false } | Content::TextureRelocations(_) => 16,
             Content::CallGraph | Content::Prototypes | Content::RelocationActions => 8,
             Content::SymbolSectionNumbers => 4,
+            Content::UnifiedEntries(_) => unified::Entry::SIZE as u32,
+            _ if kind == SectionType::UNIFIED_FUNCTIONS => unified::STUB_SIZE as u32,
             _ => 0,
         };
         self.plan.sections.push(OutputSection {
@@ -211,12 +213,23 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let dropped = options.executable()
             && ((is_internal(symbol) && !options.preserve_relocations)
                 || (is_shared_variable(symbol) && !options.shows_shared_variables()));
-        if symbol.first.symbol == mention && !dropped {
+        if symbol.first.symbol == mention && !dropped && !self.is_left_by_replaced_code(mention) {
             match symbol.part {
                 Part::Local => self.plan.locals.push(Local::Symbol(id)),
                 Part::Global => self.plan.globals.push(id),
             }
         }
+    }
+
+    /// Whether a symbol names a compiler-made constant of a copy of a function that was replaced. The constants of the copy that
+    /// counts have taken its place, and the link that a relocatable output is made for can not tell them apart.
+    fn is_left_by_replaced_code(&self, mention: InputSymbolId) -> bool {
+        let inputs = self.facts.inputs;
+        let Place::Section(section) = inputs.symbols()[mention].place else { return false };
+        let section = &inputs.sections()[section];
+        self.facts.options.keeps_relocations()
+            && matches!(section.role, Role::FunctionConstants(bank) if bank != 0)
+            && section.target.is_some_and(|code| self.facts.resolution.code_fate(inputs, code) == Fate::Replaced)
     }
 
     /// A kernel that is removed because host code does not launch it leaves the name of one of its sections behind.
@@ -238,6 +251,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             self.plan.functions[function].text = self.plan.functions[original].text;
             return;
         }
+        if section.is_stub() && self.facts.options.executable() {
+            return self.stub(function, code);
+        }
         let name = self.facts.resolution.name(function);
         let text = match self.plan.functions[function].text {
             Some(text) => text,
@@ -246,8 +262,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 let barriers = section.flags >> BARRIERS_SHIFT << BARRIERS_SHIFT;
                 let kept = if self.facts.options.executable() { 0 } else { barriers };
                 let flags = SHF_ALLOC | SHF_EXECINSTR | kept;
-                let kind = SectionType(SHT_PROGBITS);
-                let text = self.create(Name::of_function(".text.", name), Content::Text(function), kind, flags, section.align);
+                let section_name = if section.is_stub() { Name::plain(section.name) } else { Name::of_function(".text.", name) };
+                let text = self.create(section_name, Content::Text(function), section.kind, flags, section.align);
                 self.plan.functions[function].text = Some(text);
                 if functions[function].kernel {
                     self.info_section(function, text);
@@ -287,52 +303,20 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             match row.place {
                 Place::Section(section) if fate != Fate::Lost => {
                     if self.plan.placement[section].is_none() {
-                        self.place(section);
+                        self.place(section, Cause::Symbol);
                     }
                     if is_shared(row.other) {
                         self.shared_variable(id, symbol, section);
                     } else if inputs.sections()[section].role == Role::ReservedShared {
                         self.reserved_variable(id, symbol, section);
+                    } else if matches!(inputs.sections()[section].role, Role::FunctionConstants(bank) if bank != 0) {
+                        constants::cover(self, section, row.value.saturating_add(row.size));
                     }
                 }
-                Place::Undefined if is_shared(row.other) && row.size == 0 => {
-                    if self.plan.module_shared.is_none() {
-                        let (name, flags) = (Name::plain(".nv_debug.shared"), SHF_WRITE | SHF_ALLOC);
-                        let kind = SectionType::SHARED;
-                        self.plan.module_shared = Some(self.create(name, Content::ModuleShared, kind, flags, 1));
-                    }
-                    if resolution.symbols()[id].first.symbol == symbol {
-                        let owner = SharedPlacement::Dynamic;
-                        self.shared.push(SharedVariable { symbol: id, size: 0, align: 1, owner });
-                    }
-                }
+                Place::Undefined if is_shared(row.other) && row.size == 0 => self.array_of_unknown_size(id, symbol),
                 _ => {}
             }
             self.list(symbol);
-        }
-    }
-
-    fn shared_variable(&mut self, symbol: SymbolId, mention: InputSymbolId, section: InputSectionId) {
-        let row = &self.facts.inputs.symbols()[mention];
-        let kernel = self.facts.inputs.sections()[section].target.and_then(|code| self.function_of(code));
-        if let Some(kernel) = kernel.filter(|&kernel| !self.facts.live.contains(kernel)) {
-            self.shared_of_removed_kernel(kernel);
-        }
-        self.shared.push(SharedVariable {
-            symbol,
-            size: row.size,
-            align: row.value.max(1),
-            owner: kernel.map_or(SharedPlacement::Module, SharedPlacement::Kernel),
-        });
-    }
-
-    /// The shared memory of a kernel that is not launched leaves its name behind, if nothing else.
-    fn shared_of_removed_kernel(&mut self, kernel: FunctionId) {
-        if self.plan.functions[kernel].shared.is_none() {
-            let name = Name::of_function(".nv.shared.", self.facts.resolution.name(kernel));
-            let (content, flags) = (Content::KernelShared(kernel), SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK);
-            let shared = self.create(name, content, SectionType::SHARED, flags, 1);
-            self.plan.functions[kernel].shared = Some(shared);
         }
     }
 
@@ -342,17 +326,20 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     }
 
     /// Finds a place for a section that holds variables, constants or debug information.
-    fn place(&mut self, id: InputSectionId) {
+    fn place(&mut self, id: InputSectionId, cause: Cause) {
         let section = &self.facts.inputs.sections()[id];
         match section.role {
             Role::ModuleConstants(_) => {
                 let size_before = self.by_name.get(section.name).map_or(0, |&output| self.plan.sections[output].size);
                 self.append_by_name(id, Content::Pieces);
                 if self.facts.options.knows_used_kernels() {
-                    self.after_constants(id, size_before);
+                    constants::after_module_constants(self, id, size_before);
                 }
             }
             Role::GlobalData => self.append_by_name(id, Content::Pieces),
+            Role::UnifiedData => self.place_unified_data(id),
+            Role::UnifiedIndex => self.append_by_name(id, Content::UnifiedIndex),
+            Role::UnifiedEntries(table) => self.place_unified_entries(id, table),
             Role::GlobalZero => {
                 self.append_by_name(id, Content::GlobalZero);
                 self.plan.global_zero = self.plan.placement[id].map(|place| place.section);
@@ -382,41 +369,13 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 }
             }
             Role::FunctionConstants(0) => self.parameters(id),
-            Role::FunctionConstants(_) => constants::place(self, id),
+            Role::FunctionConstants(_) => constants::place(self, id, cause),
             _ => {}
         }
     }
 
-    /// What the reference linker does with constants when it knows which kernels are used.
-    ///
-    /// It leaves out a section that equals an earlier one, but still counts on its room: constants overlap (imitated only where
-    /// files are compared). The offset of the last one that it did not leave out stays in the null symbol.
-    fn after_constants(&mut self, id: InputSectionId, size_before: u64) {
-        let sections = self.facts.inputs.sections();
-        let section = &sections[id];
-        let Some(place) = self.plan.placement[id] else { return };
-        let is_candidate = match section.size {
-            4 | 8 => section.align == section.size,
-            12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
-            _ => false,
-        };
-        if !is_candidate {
-            return;
-        }
-        let equals =
-            |&earlier: &InputSectionId| sections[earlier].data == section.data && sections[earlier].align == section.align;
-        if !self.comparable_constants.iter().any(equals) {
-            self.comparable_constants.push(id);
-            self.plan.null_symbol_value = place.offset;
-        } else if self.facts.options.imitate_defects {
-            let output = &mut self.plan.sections[place.section];
-            output.pieces.pop();
-            output.size = size_before;
-        }
-    }
-
     /// Appends a section to the output section of the same name.
-    fn append_by_name(&mut self, id: InputSectionId, content: Content) {
+    pub(super) fn append_by_name(&mut self, id: InputSectionId, content: Content) {
         let section = &self.facts.inputs.sections()[id];
         let known = match content {
             Content::ModuleShared => self.plan.module_shared,
@@ -431,11 +390,16 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     }
 
     pub(super) fn append(&mut self, output: SectionId, id: InputSectionId) {
+        self.append_start(output, id, self.facts.inputs.sections()[id].size);
+    }
+
+    /// Appends the first `size` bytes of a section.
+    pub(super) fn append_start(&mut self, output: SectionId, id: InputSectionId, size: u64) {
         let section = &self.facts.inputs.sections()[id];
         let row = &mut self.plan.sections[output];
         row.align = row.align.max(section.align);
         let offset = row.size.next_multiple_of(section.align);
-        row.size = offset + section.size;
+        row.size = offset + size;
         row.pieces.push(Piece::new(id, offset));
         self.plan.placement[id] = Some(Placement { section: output, offset });
     }
@@ -482,15 +446,27 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let sections = || inputs.files()[file].sections.iter();
         for id in sections() {
             let role = inputs.sections()[id].role;
-            let merges = matches!(role, Role::Debug | Role::GlobalData | Role::ModuleConstants(_) | Role::FunctionConstants(_));
+            let merges = matches!(
+                role,
+                Role::Debug
+                    | Role::GlobalData
+                    | Role::UnifiedData
+                    | Role::UnifiedEntries(_)
+                    | Role::UnifiedIndex
+                    | Role::ModuleConstants(_)
+                    | Role::FunctionConstants(_)
+            );
             if merges && self.plan.placement[id].is_none() {
-                self.place(id);
+                self.place(id, Cause::Section);
             }
         }
         for id in sections() {
             let section = &inputs.sections()[id];
             let (Role::FunctionInfo, Some(code)) = (section.role, section.target) else { continue };
             let (Some(place), Some(function)) = (self.plan.placement[code], self.function_of(code)) else { continue };
+            if self.plan.unified_stubs == Some(place.section) {
+                continue;
+            }
             if self.plan.functions[function].info.is_none() {
                 self.info_section(function, place.section);
             }
@@ -566,14 +542,19 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// What is made when all inputs are read.
     fn finish(&mut self) {
         let executable = self.facts.options.executable();
-        if self.plan.global_zero.is_none() && executable && self.facts.resolution.commons().next().is_some() {
+        let places_commons = !self.facts.options.keeps_relocations();
+        if self.plan.global_zero.is_none() && places_commons && self.facts.resolution.commons().next().is_some() {
             let flags = SHF_WRITE | SHF_ALLOC;
             let name = Name::plain(".nv.global");
             self.plan.global_zero = Some(self.create(name, Content::GlobalZero, SectionType::GLOBAL, flags, 1));
         }
         self.create(Name::plain(".nv.callgraph"), Content::CallGraph, SectionType::CALLGRAPH, 0, 4);
         self.create(Name::plain(".nv.prototype"), Content::Prototypes, SectionType::PROTOTYPE, 0, 4);
+        if !executable && self.facts.options.imitate_defects {
+            self.list_shared_instances();
+        }
         if executable {
+            self.shared_of_stubs();
             if self.facts.options.target.views == Views::Two {
                 self.texture_slots();
             }

@@ -2,7 +2,7 @@
 //!
 //! Addresses in shared memory, offsets in constant banks, texture slots, and references between debug sections are settled now.
 //! Addresses of functions and global variables depend on where the driver loads them, so those relocations stay in the file.
-//! Relocations against the tables of unified functions become plain ones, because there is no such table.
+//! Relocations against the tables of unified functions become plain ones where there is no such table.
 //!
 //! The reference linker keeps relocations in lists with the newest in front, and writes them in that order.
 
@@ -13,10 +13,12 @@ use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection, Piece, Plan};
-use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_shared_variable, is_texture};
+use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_dynamic, is_shared_variable, is_texture};
+use super::unified::Unified;
 use crate::diagnostics::{Failure, Message, Report};
-use crate::id::{FileId, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::Options;
+use crate::stubs;
 use crate::views::View;
 use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
@@ -56,6 +58,8 @@ pub enum Referent {
     Symbol(SymbolId),
     /// A section.
     Section(SectionId),
+    /// A kernel's array of unknown size, as a relocatable output of the reference linker has it.
+    SharedInstance(FunctionId),
 }
 
 /// A value to write into a section.
@@ -162,6 +166,8 @@ pub struct Facts<'facts, 'data> {
     pub resolution: &'facts Resolution<'data>,
     /// What stays.
     pub live: &'facts LiveSet,
+    /// The places of unified functions and variables.
+    pub unified: &'facts Unified,
     /// The sections.
     pub plan: &'facts Plan<'data>,
     /// Addresses.
@@ -242,7 +248,8 @@ impl Facts<'_, '_> {
                     {
                         continue;
                     }
-                    let entry = InputRelocation { offset: entry.offset + piece.offset, ..entry };
+                    let Some(offset) = self.output_offset(section, piece, entry.offset, view) else { continue };
+                    let entry = InputRelocation { offset, ..entry };
                     let (patch, kept) = match self.decide(section, file, symbol, entry, explicit_addends) {
                         Decision::Drop => continue,
                         Decision::Keep(kept) => {
@@ -282,6 +289,16 @@ impl Facts<'_, '_> {
         kept.sort_by_key(|entry| Reverse(starts.partition_point(|&start| start <= entry.offset)));
     }
 
+    /// Where an offset in a piece of a section is in the section; nowhere, if that part of the piece is left out.
+    fn output_offset(&self, section: &OutputSection<'_>, piece: Piece, offset: u64, view: View) -> Option<u64> {
+        match section.content {
+            Content::UnifiedData => self.unified.moved(piece.section, offset),
+            // The Mercury code of a table of stubs is nobody's code any more, but counted anew.
+            Content::UnifiedStubs if view == View::Mercury => Some(stubs::mercury_offset(piece.offset)),
+            _ => Some(piece.offset + offset),
+        }
+    }
+
     /// Decides about one relocation of a section.
     pub(super) fn decide(
         &self,
@@ -298,17 +315,22 @@ impl Facts<'_, '_> {
         let explicit_addend = explicit_in_input || self.options.force_explicit_addends;
         let keep = |referent: Referent, addend: i64| Kept {
             offset: entry.offset,
-            kind: if self.options.executable() { kinds::without_unified_tables(entry.kind) } else { entry.kind },
+            kind: if self.options.drops_unified_tables() { kinds::without_unified_tables(entry.kind) } else { entry.kind },
             referent,
             addend,
             explicit_addend,
         };
         let patch = |value: u64| Patch { offset: entry.offset, kind: entry.kind, value, bank: None, add: false };
 
+        let row = &self.inputs.symbols()[mention];
+        let function = self.resolution.function(mention);
+        let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
+        if follows_code(section) && explicit_in_input && function.is_some_and(was_dropped) {
+            return Decision::Drop;
+        }
         if self.options.keeps_relocations() {
             return self.keep(mention, entry, explicit_addend);
         }
-        let row = &self.inputs.symbols()[mention];
         if row.kind == SymbolKind::SECTION {
             let Place::Section(target) = row.place else { return Decision::Drop };
             let Some(place) = self.plan.placement(target) else { return Decision::Drop };
@@ -317,27 +339,36 @@ impl Facts<'_, '_> {
             let is_settled = is_debug && !kinds::is_program_relative(entry.kind);
             return if is_settled { Decision::Apply(patch(addend as u64), kept) } else { Decision::Keep(kept) };
         }
-        let function = self.resolution.function(mention);
-        let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
-        if follows_code(section) && explicit_in_input && function.is_some_and(was_dropped) {
-            return Decision::Drop;
-        }
         let Some(id) = self.resolution.meaning(mention) else { return Decision::Drop };
         let symbol = &self.resolution.symbols()[id];
         if self.is_removed(symbol) {
             return if kinds::is_unused_clear(entry.kind) { Decision::ApplyUnrecorded(patch(0)) } else { Decision::Drop };
         }
-        if (is_debug && kinds::is_unused_clear(entry.kind)) || kinds::is_unified_offset(entry.kind, symbol.name) {
+        let is_unused = !self.unified.has_functions() && kinds::is_unified_offset(entry.kind, symbol.name);
+        if (is_debug && kinds::is_unused_clear(entry.kind)) || is_unused {
             return Decision::Drop;
         }
         let kept = keep(Referent::Symbol(self.aliased(id)), entry.addend);
-        let stays = !self.options.executable() && (symbol.definition.is_none() || symbol.binding == Binding::WEAK);
-        if is_shared_variable(symbol) && !stays {
+        // A relocatable output of the reference linker settles what no later definition can replace or make.
+        let is_missing = symbol.definition.is_none() && is_shared_variable(symbol) && !is_dynamic(symbol);
+        if !self.options.executable() && (symbol.binding == Binding::WEAK || is_missing) {
+            return Decision::Keep(kept);
+        }
+        if let (true, Content::Text(kernel)) = (is_dynamic(symbol), section.content)
+            && self.layout.shared().instance(kernel).is_some()
+        {
+            return Decision::Keep(keep(Referent::SharedInstance(kernel), entry.addend));
+        }
+        if is_shared_variable(symbol) {
             let address = self.shared_address(section, id);
             let value = address.wrapping_add_signed(entry.addend);
             let patch = Patch { add: !is_debug, ..patch(value) };
-            let is_dynamic = symbol.definition.is_none();
-            return if is_dynamic { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
+            let is_nameless = match is_dynamic(symbol) {
+                // Kernels know their own start; only device functions take it from the symbol.
+                true => self.is_kernel(section) || !self.layout.shared().names_dynamic(),
+                false => self.options.executable() && self.layout.shared().address(id).is_none(),
+            };
+            return if is_nameless { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
         if let Some(offset) = self.plan.reserved(id).filter(|_| self.options.executable() && !kinds::is_mercury(entry.kind)) {
             // The Mercury view leaves them to whoever makes machine code of it.
@@ -394,6 +425,7 @@ impl Facts<'_, '_> {
                 (Referent::Section(place.section), entry.addend.wrapping_add_unsigned(place.offset))
             }
             _ => match self.resolution.meaning(mention) {
+                Some(id) if kinds::is_unified_offset(entry.kind, self.resolution.symbols()[id].name) => return Decision::Drop,
                 Some(id) => (Referent::Symbol(self.aliased(id)), entry.addend),
                 None => return Decision::Drop,
             },
@@ -401,6 +433,11 @@ impl Facts<'_, '_> {
         let InputRelocation { offset, kind, .. } = entry;
         // Entries without addends have no room for one that is no longer zero.
         Decision::Keep(Kept { offset, kind, referent, addend, explicit_addend: explicit_addend || addend != 0 })
+    }
+
+    /// Whether a section is the code of a kernel.
+    fn is_kernel(&self, section: &OutputSection<'_>) -> bool {
+        matches!(section.content, Content::Text(function) if self.resolution.functions()[function].kernel)
     }
 
     fn is_removed(&self, symbol: &Symbol<'_>) -> bool {
@@ -416,9 +453,10 @@ impl Facts<'_, '_> {
 
     fn shared_address(&self, section: &OutputSection<'_>, id: SymbolId) -> u64 {
         let shared = self.layout.shared();
-        if let (Some(definition), false) = (self.resolution.symbols()[id].definition, self.options.executable()) {
+        if !self.options.executable() {
             // What a relocatable output of the reference linker holds: not the address, but the alignment.
-            return self.inputs.symbols()[definition.symbol].value;
+            let definition = self.resolution.symbols()[id].definition;
+            return definition.map_or(0, |definition| self.inputs.symbols()[definition.symbol].value);
         }
         if self.resolution.symbols()[id].definition.is_some() {
             return shared.address(id).map_or(u64::MAX, |address| address.offset);

@@ -153,7 +153,7 @@ impl<'data> Resolution<'data> {
         let is_lost = self.fate[symbol] == Fate::Lost;
         match section.role {
             Role::Debug => is_lost && FOLLOWS_CODE.contains(&section.name) && inputs.symbols()[symbol].is_function(),
-            Role::GlobalData => in_lost_variable(),
+            Role::GlobalData | Role::UnifiedData => in_lost_variable(),
             // The reference linker goes by the symbol that the relocation names, and so leaves pointers to weak functions
             // and variables null in constants that do count.
             Role::ModuleConstants(_) => is_lost && (self.imitates_defects || in_lost_variable()),
@@ -210,6 +210,11 @@ impl<'data> Resolution<'data> {
 /// Whether a symbol is a shared variable.
 pub fn is_shared_variable(symbol: &Symbol<'_>) -> bool {
     symbol.function.is_none() && is_shared(symbol.other)
+}
+
+/// Whether a symbol is an array of unknown size in shared memory.
+pub fn is_dynamic(symbol: &Symbol<'_>) -> bool {
+    is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0
 }
 
 /// Whether the compiler marked a symbol as its own business: constants of one function, parameters.

@@ -176,12 +176,13 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     fn define(&mut self, id: SymbolId, mention: Mention) {
         let row = self.row(mention);
         let symbol = &mut self.result.symbols[id];
+        // What was undefined so far stays what it was declared as.
+        if symbol.function.is_some() && symbol.definition.is_some() {
+            symbol.other = row.other;
+        }
         symbol.definition = Some(mention);
         symbol.binding = row.binding;
         symbol.size = row.size;
-        if symbol.function.is_some() {
-            symbol.other = row.other;
-        }
         self.result.fate[mention.symbol] = Fate::Taken;
     }
 
@@ -236,10 +237,10 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// Whether a definition has bytes, as opposed to starting as zero.
+    /// Whether a definition has bytes, as opposed to starting as zero. Unified variables count as the latter.
     fn is_initialised(&self, mention: Mention) -> bool {
         match self.row(mention).place {
-            Place::Section(section) => self.inputs.sections()[section].role != Role::GlobalZero,
+            Place::Section(section) => !matches!(self.inputs.sections()[section].role, Role::GlobalZero | Role::UnifiedData),
             _ => false,
         }
     }
@@ -247,7 +248,9 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     /// Whether a definition is in global memory.
     fn is_global_memory(&self, mention: Mention) -> bool {
         match self.row(mention).place {
-            Place::Section(section) => matches!(self.inputs.sections()[section].role, Role::GlobalZero | Role::GlobalData),
+            Place::Section(section) => {
+                matches!(self.inputs.sections()[section].role, Role::GlobalZero | Role::GlobalData | Role::UnifiedData)
+            }
             _ => false,
         }
     }
@@ -256,6 +259,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     fn has_home(&self, section: InputSectionId) -> bool {
         let row = &self.inputs.sections()[section];
         match (row.role, row.target) {
+            // Every copy of a kernel has its parameters in one place.
+            (Role::FunctionConstants(0), _) => true,
             (Role::FunctionConstants(_), Some(code)) => {
                 matches!(self.result.code_fate(self.inputs, code), Fate::Taken | Fate::Replaced)
             }

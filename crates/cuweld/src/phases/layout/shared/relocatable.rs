@@ -1,0 +1,67 @@
+//! Shared memory of a relocatable output.
+//!
+//! Nothing has an address yet, so sections only have to be large enough: the sizes of their variables are added up. The reference
+//! linker, and the assembler, add the alignment to a size that is not larger than it.
+//!
+//! The reference linker settles arrays of unknown size all the same, which only the final link can do. That is imitated where files
+//! are compared, and only there: a kernel's memory then ends where its array starts, and for each kernel that uses the array itself
+//! there is a symbol that says where.
+
+use super::{DYNAMIC_ALIGN, Extent, Facts, SharedLayout};
+use crate::id::{FunctionId, IdMap};
+use crate::phases::merge::SharedPlacement;
+
+/// Finds the sizes of the sections.
+pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
+    let mut layout = SharedLayout::default();
+    let mut own: IdMap<FunctionId, Sum> = IdMap::default();
+    let mut module = Sum::default();
+    let mut has_dynamic = false;
+    for variable in facts.shared_variables {
+        match variable.owner {
+            SharedPlacement::Kernel(kernel) => own.entry(kernel).or_default().add(variable.size, variable.align),
+            SharedPlacement::Module => module.add(variable.size, variable.align),
+            SharedPlacement::Dynamic => has_dynamic = !facts.options.keeps_relocations(),
+        }
+    }
+    for &kernel in facts.live.kernels() {
+        let Some(section) = facts.plan.function(kernel).shared else { continue };
+        let mut sum = own.remove(&kernel).unwrap_or_default();
+        sum.align = sum.align.max(module.align);
+        if has_dynamic && facts.references.uses_dynamic(facts.resolution, kernel) {
+            sum.size = sum.size.next_multiple_of(DYNAMIC_ALIGN);
+            sum.align = sum.align.max(DYNAMIC_ALIGN);
+            layout.instances.insert(kernel, sum.size);
+        }
+        layout.sections.insert(section, sum.extent(has_dynamic));
+    }
+    if let Some(section) = facts.plan.module_shared() {
+        if has_dynamic {
+            module.align = module.align.max(DYNAMIC_ALIGN);
+        }
+        layout.sections.insert(section, module.extent(has_dynamic));
+    }
+    layout
+}
+
+/// What the variables of a section need together.
+#[derive(Default)]
+struct Sum {
+    size: u64,
+    /// 0 if nothing asks for one.
+    align: u64,
+}
+
+impl Sum {
+    fn add(&mut self, size: u64, align: u64) {
+        self.size = self.size.saturating_add(size);
+        self.align = self.align.max(align);
+    }
+
+    /// An empty section stays only if there are arrays of unknown size and it has their alignment; then it has no symbol.
+    fn extent(&self, has_dynamic: bool) -> Extent {
+        let present = self.size > 0 || (has_dynamic && self.align == DYNAMIC_ALIGN);
+        let size = if self.size <= self.align { self.size + self.align } else { self.size };
+        Extent { size: if present { size } else { 0 }, align: self.align.max(1), present, listed: self.size > 0 }
+    }
+}

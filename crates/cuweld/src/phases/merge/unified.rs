@@ -1,0 +1,108 @@
+//! Sections of unified functions and variables.
+//!
+//! In an executable, all stubs are in one section, in the slots that the index gives them; in a relocatable file each has its own.
+//! The entries of functions stand in front of an executable, those of variables where the first object has them.
+
+use super::plan::{Content, Name, Piece, Placement};
+use super::shared::{SharedPlacement, SharedVariable};
+use super::walk::{Facts, Walk};
+use crate::id::{FunctionId, IdMap, InputSectionId, SectionId};
+use crate::phases::layout::{Tie, dealt_merge_sort};
+use crate::phases::load::UnifiedTable;
+use crate::phases::reach;
+use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE};
+use cubin::section::SectionType;
+use cubin::unified::STUB_SIZE;
+
+/// The alignment of entries that stand in front of the file.
+pub(super) const ENTRIES_IN_FRONT_ALIGN: u64 = 32;
+
+impl<'data> Walk<'_, 'data> {
+    /// Makes the section with the entries of a table.
+    pub(super) fn unified_entries(&mut self, name: &'data str, table: UnifiedTable, align: u64) -> SectionId {
+        let kind = match table {
+            UnifiedTable::Functions => SectionType::UNIFIED_FUNCTION_ENTRIES,
+            UnifiedTable::Variables => SectionType::UNIFIED_DATA_ENTRIES,
+        };
+        self.create(Name::plain(name), Content::UnifiedEntries(table), kind, 0, align)
+    }
+
+    /// The entries of an object join those of the others.
+    pub(super) fn place_unified_entries(&mut self, id: InputSectionId, table: UnifiedTable) {
+        let section = &self.facts.inputs.sections()[id];
+        let is_in_front = table == UnifiedTable::Functions && self.facts.options.executable();
+        if !is_in_front && !self.by_name.contains_key(section.name) {
+            let output = self.unified_entries(section.name, table, section.align);
+            self.by_name.insert(section.name, output);
+        }
+    }
+
+    /// The variables of an object join those of the others. In an executable, each of them has its own place.
+    pub(super) fn place_unified_data(&mut self, id: InputSectionId) {
+        if !self.facts.options.executable() {
+            return self.append_by_name(id, Content::Pieces);
+        }
+        self.append_by_name(id, Content::UnifiedData);
+        if let Some(place) = self.plan.placement[id] {
+            self.plan.sections[place.section].size = self.facts.unified.data_size();
+        }
+    }
+
+    /// Stubs have a shared memory as kernels do, if what they lead to uses any. It is made when the first variable of it is met: first
+    /// those that have one user, then the others, the largest first each; of several users, the newest first.
+    pub(super) fn shared_of_stubs(&mut self) {
+        let Facts { resolution, references, graph, components, live, .. } = *self.facts;
+        let Some(table) = self.plan.unified_stubs else { return };
+        let reach = reach::find(graph, components, live.entries(), |function| !references.of(function).is_empty());
+        let mut reaching: IdMap<FunctionId, Vec<FunctionId>> = IdMap::default();
+        for &entry in live.entries().iter().rev() {
+            reach.of(entry).for_each(|function| reaching.entry(function).or_default().push(entry));
+        }
+        let users = |variable: &SharedVariable| {
+            let functions = live.functions().filter(|&function| references.of(function).contains(&variable.symbol));
+            let mut users: Vec<FunctionId> = Vec::new();
+            for &entry in functions.filter_map(|function| reaching.get(&function)).flatten() {
+                if !users.contains(&entry) {
+                    users.push(entry);
+                }
+            }
+            users
+        };
+        let is_of_module = |variable: &&SharedVariable| !matches!(variable.owner, SharedPlacement::Kernel(_));
+        let variables: Vec<SharedVariable> = self.shared.iter().filter(is_of_module).copied().collect();
+        let sorted = dealt_merge_sort(&variables, Tie::Second, &|a, b| a.size > b.size);
+        let (own, pool): (Vec<_>, Vec<_>) = sorted.iter().map(users).partition(|users| users.len() == 1);
+        for stub in own.into_iter().chain(pool).flatten().filter(|&entry| live.is_stub(entry)) {
+            if self.plan.functions[stub].shared.is_none() {
+                let name = Name::of_function(".nv.shared.", resolution.name(stub));
+                let flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK;
+                let shared = self.create_for(table, name, Content::KernelShared(stub), SectionType::SHARED, flags, 1);
+                self.plan.functions[stub].shared = Some(shared);
+            }
+        }
+    }
+
+    /// The stub of a unified function, in an executable.
+    pub(super) fn stub(&mut self, stub: FunctionId, code: InputSectionId) {
+        let section = &self.facts.inputs.sections()[code];
+        let table = match self.plan.unified_stubs {
+            Some(table) => table,
+            None => {
+                let (kind, flags) = (SectionType::UNIFIED_FUNCTIONS, SHF_ALLOC | SHF_EXECINSTR);
+                let table = self.create(Name::plain(".nv.uft"), Content::UnifiedStubs, kind, flags, section.align);
+                let (name, content) = (Name::plain(".nv.info..nv.uft"), Content::UnifiedStubsInfo);
+                self.create_for(table, name, content, SectionType::INFO, SHF_INFO_LINK, 4);
+                self.plan.unified_stubs = Some(table);
+                table
+            }
+        };
+        // The link has ended already if a stub has no slot.
+        let offset = self.facts.unified.slot(stub).unwrap_or(0);
+        self.plan.functions[stub].text = Some(table);
+        self.plan.placement[code] = Some(Placement { section: table, offset });
+        let row = &mut self.plan.sections[table];
+        row.align = row.align.max(section.align);
+        row.size += STUB_SIZE;
+        row.pieces.push(Piece { section: code, offset, origin: None, is_replaced: false });
+    }
+}
