@@ -246,10 +246,10 @@ impl Pair<'_> {
     fn print(&self, axis: &Axis, point: &Point) {
         let (time, memory) = (|outcome| page::time(outcome, self.request.limit), page::memory);
         let mut row = format!(
-            "{:>9} {:9} {:>5} files {:>9}  {:>9} {:>9}",
+            "{:>9} {:9} {:>7} files {:>9}  {:>9} {:>9}",
             shown_count(point.size),
             axis.counts,
-            point.files,
+            shown_count(point.files),
             shown_bytes(point.input_bytes),
             time(point.ours),
             memory(point.ours)

@@ -3,9 +3,9 @@
 //! Assembling a hundred thousand units would take an hour. In an object file names stand in string tables and everything else refers to
 //! them by number, so that a unit with other names of the same length is the same file with other characters in it.
 
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,11 +26,11 @@ pub struct Inputs {
 pub const LIST: &str = "inputs.txt";
 
 impl Inputs {
-    /// The paths of the inputs.
-    pub fn paths(&self) -> Result<Vec<PathBuf>, String> {
-        let list = self.folder.join(LIST);
-        let names = fs::read_to_string(&list).map_err(failed(&list))?;
-        Ok(names.lines().map(|name| self.folder.join(name)).collect())
+    /// The paths of the inputs, one after the other: all of them would take memory that counts (see [`measure`](super::measure)).
+    pub fn paths(&self) -> Result<impl Iterator<Item = Result<PathBuf, String>> + use<>, String> {
+        let (list, folder) = (self.folder.join(LIST), self.folder.clone());
+        let names = BufReader::new(File::open(&list).map_err(failed(&list))?).lines();
+        Ok(names.map(move |name| Ok(folder.join(name.map_err(failed(&list))?))))
     }
 }
 
@@ -60,6 +60,7 @@ pub fn make(axis: &Axis, size: usize, work: &Path) -> Result<Inputs, String> {
     }
     let mut inputs = Inputs { folder, files: 0, bytes: 0 };
     for path in inputs.paths()? {
+        let path = path?;
         inputs.files += 1;
         inputs.bytes += fs::metadata(&path).map_err(failed(&path))?.len();
     }

@@ -78,14 +78,14 @@ fn reap(child: &Child) -> std::io::Result<(ExitStatus, u64)> {
 
 /// How long it takes to read all inputs and write as much as was written: no linker can be faster, except with more threads.
 pub fn floor(inputs: &Inputs, output_bytes: u64) -> Result<f64, String> {
-    let paths = inputs.paths()?;
     let output = inputs.folder.join("floor.bin");
     _ = fs::remove_file(&output);
     let mut piece = vec![0; 1 << 16];
     let begin = Instant::now();
-    for path in &paths {
-        let mut file = File::open(path).map_err(failed(path))?;
-        while file.read(&mut piece).map_err(failed(path))? > 0 {}
+    for path in inputs.paths()? {
+        let path = path?;
+        let mut file = File::open(&path).map_err(failed(&path))?;
+        while file.read(&mut piece).map_err(failed(&path))? > 0 {}
     }
     let mut file = File::create(&output).map_err(failed(&output))?;
     let mut left = output_bytes;
