@@ -144,7 +144,13 @@ fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
     let linker = request.linker.canonicalize().map_err(|error| format!("{}: {error}", request.linker.display()))?;
     let candidate = scratch.join("nvlink");
     std::os::unix::fs::symlink(&linker, &candidate).map_err(|error| format!("{}: {error}", candidate.display()))?;
-    Ok(Tools { ptxas: find("ptxas")?, reference: find("nvlink")?, candidate, options: request.options.clone(), relinks: request.relinks })
+    Ok(Tools {
+        ptxas: find("ptxas")?,
+        reference: find("nvlink")?,
+        candidate,
+        options: request.options.clone(),
+        relinks: request.relinks,
+    })
 }
 
 /// What has been counted so far.

@@ -6,7 +6,7 @@
 //! When a linker leaves that function out, the bit belongs to the functions that are left.
 //!
 //! The compiler's answer is an "and" over instructions, so the functions that are left get the bit if all their instructions are known
-//! from objects that have it. [`SUITABLE`] lists those. An instruction that it lacks, because it is unsuitable or unknown, or suitable in
+//! from objects that have it. `SUITABLE` lists those. An instruction that it lacks, because it is unsuitable or unknown, or suitable in
 //! some forms only, leaves the bit as the compiler set it: a missing bit costs time when a program is loaded, a wrong one correctness.
 
 use crate::capsule::INSTRUCTION_SIZE;

@@ -1,7 +1,7 @@
 //! Places in Mercury code, and where they are in the machine code.
 //!
 //! A capsule does not hold the Mercury instructions that can be read off machine instructions, nor how long they are. How long they are
-//! depends on the instruction: 16 bytes have room for two operands in registers, 32 for a third or for a number. [`LENGTHS`] has the
+//! depends on the instruction: 16 bytes have room for two operands in registers, 32 for a third or for a number. `LENGTHS` has the
 //! instructions for which this was observed, by comparing the two line tables of objects, which name the same places in both codes.
 
 use crate::capsule::{Capsule, INSTRUCTION_SIZE};

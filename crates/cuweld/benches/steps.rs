@@ -51,7 +51,7 @@ fn unpack_fatbin(bencher: Bencher<'_, '_>, packing: &str) {
     let options = UnpackOptions {
         target: target(),
         link_time_optimization: false,
-        limit: 1 << 20,
+        limit: Some(1 << 20),
         unknown: Unknown::Refuse,
         warn_of_missing_code: true,
     };

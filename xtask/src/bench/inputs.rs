@@ -26,7 +26,7 @@ pub struct Inputs {
 pub const LIST: &str = "inputs.txt";
 
 impl Inputs {
-    /// The paths of the inputs, one after the other: all of them would take memory that counts (see [`measure`](super::measure)).
+    /// The paths of the inputs, one after the other: all of them would take memory that counts (see [`measure`](mod@super::measure)).
     pub fn paths(&self) -> Result<impl Iterator<Item = Result<PathBuf, String>> + use<>, String> {
         let (list, folder) = (self.folder.join(LIST), self.folder.clone());
         let names = BufReader::new(File::open(&list).map_err(failed(&list))?).lines();

@@ -34,8 +34,7 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
         words.extend(["-o".to_owned(), "out.cubin".to_owned()]);
         words
     };
-    let steps =
-        [words(&["-r".into()], &all[first..end]), words(&program.options, &partly), words(&program.options, &all)];
+    let steps = [words(&["-r".into()], &all[first..end]), words(&program.options, &partly), words(&program.options, &all)];
     let names = [JOINED, "final.cubin", "direct.cubin"];
     let command = |(step, name): (&Vec<String>, &str)| format!("\"${{1:-nvlink}}\" {} && mv out.cubin {name}", step.join(" "));
     let script: Vec<String> = steps.iter().zip(names).map(command).collect();

@@ -151,13 +151,7 @@ pub enum Signature {
 }
 
 /// Runs a linker and collects what it did.
-pub fn link_as(
-    linker: &Path,
-    signature: Signature,
-    arguments: &[String],
-    folder: &Path,
-    name: &str,
-) -> Result<Outcome, String> {
+pub fn link_as(linker: &Path, signature: Signature, arguments: &[String], folder: &Path, name: &str) -> Result<Outcome, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", linker.display());
     let out = folder.join("out.cubin");
     let _ = fs::remove_file(&out);

@@ -388,6 +388,7 @@ mod tests {
             global_zero: None,
             unified_stubs: None,
             reserved: IdMap::default(),
+            taken: IdMap::default(),
             null_symbol_value: 0,
             first_of_inputs: id(8),
             skips_creation_number: true,
