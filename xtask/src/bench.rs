@@ -140,7 +140,7 @@ fn measure(request: &Request) -> Result<Results, String> {
         Pair { ours: linker(&ours, "ours.cubin")?, other: other.map(|path| linker(&path, "other.cubin")).transpose()?, request };
     let mut results = Results {
         machine: Machine {
-            system: format!("{} on {}", env::consts::OS, env::consts::ARCH),
+            system: format!("{}, {}", env::consts::OS, env::consts::ARCH),
             processors: thread::available_parallelism().map_or(1, usize::from),
         },
         ours: version(&pair.ours.program)?,

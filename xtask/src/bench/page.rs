@@ -44,9 +44,9 @@ pub fn write(results: &Results, folder: &Path) -> Result<(), String> {
 fn introduction(results: &Results) -> String {
     let compared = results.other.as_ref().map_or(String::new(), |other| format!(" and {other}"));
     format!(
-        "Measured: {}{compared}, on {} with {} processors. Each time is the best of {} runs, of one if that took long. What took more \
-         than {} s was stopped.\n",
-        results.ours, results.machine.system, results.machine.processors, results.repetitions, results.limit
+        "Measured: {}{compared}, on a machine with {} processors ({}).\nEach time is the best of {} runs, or of one if that took long. \
+         What took more than {} s was stopped.\n",
+        results.ours, results.machine.processors, results.machine.system, results.repetitions, results.limit
     )
 }
 
