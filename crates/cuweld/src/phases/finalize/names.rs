@@ -69,7 +69,8 @@ fn machine_name(name: Name<'_>) -> Option<String> {
 
 /// Gives every name its place: the places, and the two tables.
 pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
-    let (of_sections, of_symbols) = rayon::join(|| name_sections(facts), || name_symbols(facts));
+    let local = &local_functions(facts);
+    let (of_sections, of_symbols) = rayon::join(|| name_sections(facts, local), || name_symbols(facts, local));
     let two_views = facts.numbering.has_two_views();
     let machine_names = facts.numbering.sections().iter().filter(|part| part.view == View::Machine && two_views);
     let renamed = machine_names.map(|part| facts.plan.sections()[part.section].name).filter(|&name| machine_name(name).is_some());
@@ -88,8 +89,11 @@ pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
     (names, of_sections.table, of_symbols.table)
 }
 
+/// Names of functions.
+type LocalFunctions<'data> = HashSet<&'data str, FixedState>;
+
 /// The names of functions that other objects may have functions of the same name beside.
-fn local_functions<'data>(facts: &Facts<'_, 'data>) -> HashSet<&'data str, FixedState> {
+fn local_functions<'data>(facts: &Facts<'_, 'data>) -> LocalFunctions<'data> {
     let symbols = facts.resolution.functions().iter().map(|function| &facts.resolution.symbols()[function.symbol]);
     symbols.filter(|symbol| symbol.binding == Binding::LOCAL).map(|symbol| symbol.name).collect()
 }
@@ -97,7 +101,7 @@ fn local_functions<'data>(facts: &Facts<'_, 'data>) -> HashSet<&'data str, Fixed
 impl Facts<'_, '_> {
     /// Whether no other section has the name of this one, and no symbol has. Only one function has a name that is not local, and
     /// only one section is its code; so there is no need to look for the name, and such names are nearly all.
-    fn has_name_of_its_own(&self, section: &OutputSection<'_>, local_functions: &HashSet<&str, FixedState>) -> bool {
+    fn has_name_of_its_own(&self, section: &OutputSection<'_>, local_functions: &LocalFunctions<'_>) -> bool {
         let content = |section: &OutputSection<'_>| match section.content {
             Content::Relocations { .. } => section.target.map(|target| self.plan.sections()[target].content),
             content => Some(content),
@@ -114,12 +118,11 @@ struct SectionNames {
     table: Vec<u8>,
 }
 
-fn name_sections(facts: &Facts<'_, '_>) -> SectionNames {
+fn name_sections(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) -> SectionNames {
     let sections = facts.plan.sections();
     let two_views = facts.numbering.has_two_views();
     let bytes: usize = sections.iter().map(|section| section.name.len() + 1).sum();
-    let local_functions = local_functions(facts);
-    let is_new = |section: &OutputSection<'_>| facts.has_name_of_its_own(section, &local_functions);
+    let is_new = |section: &OutputSection<'_>| facts.has_name_of_its_own(section, local_functions);
     let mut table = StringTableBuilder::with_capacity(sections.iter().filter(|section| !is_new(section)).count(), bytes + 1);
     let mut machine = IdVec::filled(0, sections.len());
     let mut mercury = IdVec::filled(0, if two_views { sections.len() } else { 0 });
@@ -166,10 +169,9 @@ struct SymbolNames {
     table: Vec<u8>,
 }
 
-fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
+fn name_symbols(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) -> SymbolNames {
     let (plan_sections, plan_symbols) = (facts.plan.sections(), facts.resolution.symbols());
     let is_named = |id: SymbolId| is_named(id, facts.inputs, facts.resolution, facts.plan, facts.layout, facts.options);
-    let local_functions = local_functions(facts);
     let mut table = StringTableBuilder::with_capacity(0, 0);
     let mut place = |(id, text): (PrototypeId, &&str)| if facts.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
     let prototypes = IdVec::from(facts.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
@@ -182,7 +184,7 @@ fn name_symbols(facts: &Facts<'_, '_>) -> SymbolNames {
             Local::Section(id) if plan_sections[id].content == Content::Gone => {}
             Local::Section(id) => {
                 let (section, parts) = (&plan_sections[id], plan_sections[id].name.parts());
-                let is_new = facts.has_name_of_its_own(section, &local_functions);
+                let is_new = facts.has_name_of_its_own(section, local_functions);
                 sections[id] = if is_new { table.append(&parts) } else { table.add(&parts) };
             }
             Local::Symbol(id) if is_named(id) => {
