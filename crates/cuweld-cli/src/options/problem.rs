@@ -1,6 +1,7 @@
 //! What can be wrong with a command line, in the reference's words.
 
 use super::table;
+use cuweld::diagnostics::edit_distance;
 use std::fmt;
 
 /// How bad a problem is.
@@ -128,44 +129,18 @@ fn nearest_option(name: &str) -> Option<String> {
         let short = row.short.map(|short| (short, format!("-{short}")));
         [long, short].into_iter().flatten()
     });
+    let letters = |text: &str| text.chars().collect::<Vec<char>>();
     // One letter can be turned into any other: short names are only found with the wrong number of dashes.
     let near = |(spelled, shown): (&str, String)| {
-        let distance = edit_distance(bare, spelled);
+        let distance = edit_distance(&letters(bare), &letters(spelled));
         (distance == 0 || (distance <= 2 && spelled.len() > 4)).then_some((distance, shown))
     };
     spellings.filter_map(near).min_by_key(|(distance, _)| *distance).map(|(_, shown)| shown)
 }
 
-/// How many characters must be added, removed or replaced to turn one text into the other.
-fn edit_distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.chars().count()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (b, cell) in to.chars().zip(row.iter_mut().skip(1)) {
-            let above = *cell;
-            *cell = (above + 1).min(left + 1).min(diagonal + usize::from(a != b));
-            diagonal = above;
-            left = *cell;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn distances() {
-        for (from, to, expected) in [("", "", 0), ("a", "", 1), ("", "ab", 2), ("verbos", "verbose", 1), ("kitten", "sitting", 3)]
-        {
-            assert_eq!(edit_distance(from, to), expected, "{from} {to}");
-        }
-    }
 
     #[test]
     fn hints() {

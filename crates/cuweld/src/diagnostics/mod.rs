@@ -2,9 +2,11 @@
 
 mod message;
 mod render;
+mod spelling;
 
 pub use message::{Code, Family, Message};
 pub use render::{Renderer, Style};
+pub use spelling::edit_distance;
 
 /// How bad a message is.
 #[derive(Copy, Clone, Debug, Eq, PartialEq, Ord, PartialOrd)]

@@ -1,5 +1,7 @@
 //! Names that are nearly the same.
 
+use crate::diagnostics::edit_distance;
+
 /// A function's name without return type, parameters and template arguments, and without namespaces that have no name.
 pub fn base(name: &str) -> String {
     let mut depth = 0usize;
@@ -32,19 +34,7 @@ pub fn distance(one: &str, other: &str) -> Option<usize> {
     if one.len().abs_diff(other.len()) > most || one.len().max(other.len()) > LONGEST {
         return None;
     }
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.iter().enumerate() {
-        let mut diagonal = index;
-        let mut left = index + 1;
-        for (cell, counterpart) in row.iter_mut().skip(1).zip(other) {
-            let changed = diagonal + usize::from(letter != counterpart);
-            diagonal = *cell;
-            left = changed.min(left + 1).min(diagonal + 1);
-            *cell = left;
-        }
-        row[0] = index + 1;
-    }
-    row.last().copied().filter(|&distance| distance <= most)
+    Some(edit_distance(one, other)).filter(|&distance| distance <= most)
 }
 
 #[cfg(test)]
