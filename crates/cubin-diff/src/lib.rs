@@ -20,6 +20,7 @@ use std::fmt;
 use cubin::read::File;
 
 mod bytes;
+mod debug;
 mod fields;
 mod lists;
 mod regenerated;

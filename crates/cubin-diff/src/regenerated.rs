@@ -15,22 +15,31 @@ pub struct Regenerated {
     pub others: Vec<Difference>,
 }
 
-/// Which section a difference has to be in.
+/// Where a difference has to be.
 enum Of {
-    /// One whose name starts like this, if there is any.
-    Any(&'static str),
-    /// One whose name is this and that of a function whose code differs.
-    Function(&'static str),
-    /// The one of this name.
+    /// Anywhere.
+    Any,
+    /// In the section of this name.
     Section(&'static str),
+    /// In one whose name is this and that of a function whose code differs.
+    Function(&'static str),
+    /// In what the section or table of this name says of such a function.
+    FunctionIn(&'static str),
 }
 
-/// Which property of it, by name.
+/// Which property of it has to differ.
 enum Property {
     Any,
+    /// The one of this name.
     Named(&'static str),
-    /// A record that speaks of instructions.
-    Record,
+    /// The places of relocations, and nothing else about them.
+    Places,
+    /// What relocations add to the address of a function whose code differs, and nothing else about them.
+    Addends,
+    /// The offsets in records that list some: both files have the same records.
+    Offsets,
+    /// Whether there is a record that says how the code was made.
+    Origin,
 }
 
 /// A difference that follows from other code.
@@ -48,37 +57,47 @@ const fn follows(area: Area, of: Of, property: Property) -> Follows {
 const FRAMES: &str = ".debug_frame";
 const LINES: &str = ".debug_line";
 const MACHINE_LINES: &str = ".nv_debug_line_sass";
+const LIVE_RANGES: &str = ".nv_debug_info_reg_sass";
 
 /// Everything that follows from other code.
-const FOLLOWS: [Follows; 24] = [
-    follows(Area::Header, Of::Any(""), Property::Named("offset of section headers")),
-    follows(Area::Header, Of::Any(""), Property::Named("offset of program headers")),
-    follows(Area::SectionHeader, Of::Any(""), Property::Named("offset (the first that differs)")),
+const FOLLOWS: [Follows; 30] = [
+    follows(Area::Header, Of::Any, Property::Named("offset of section headers")),
+    follows(Area::Header, Of::Any, Property::Named("offset of program headers")),
+    follows(Area::SectionHeader, Of::Any, Property::Named("offset (the first that differs)")),
     follows(Area::SectionHeader, Of::Function(".text."), Property::Named("size")),
     follows(Area::SectionHeader, Of::Function(".nv.capmerc.text."), Property::Named("size")),
+    follows(Area::SectionHeader, Of::Function(".nv.info."), Property::Named("size")),
     follows(Area::SectionHeader, Of::Section(FRAMES), Property::Named("size")),
     follows(Area::SectionHeader, Of::Section(LINES), Property::Named("size")),
     follows(Area::SectionHeader, Of::Section(MACHINE_LINES), Property::Named("size")),
-    follows(Area::Symbols, Of::Function(""), Property::Named("size")),
-    follows(Area::Relocations, Of::Function(".rela.text."), Property::Any),
-    follows(Area::Relocations, Of::Section(".rela.debug_info"), Property::Any),
-    follows(Area::Relocations, Of::Section(".rela.debug_line"), Property::Any),
-    follows(Area::Relocations, Of::Section(".rela.nv_debug_line_sass"), Property::Any),
-    follows(Area::SectionHeader, Of::Any(".nv.info."), Property::Named("size")),
-    follows(Area::Info, Of::Any(".nv.info."), Property::Record),
+    follows(Area::Symbols, Of::FunctionIn(".symtab"), Property::Named("size")),
+    follows(Area::Relocations, Of::Function(".rela.text."), Property::Places),
+    follows(Area::Relocations, Of::Section(".rela.debug_frame"), Property::Places),
+    follows(Area::Relocations, Of::Section(".rela.debug_line"), Property::Places),
+    follows(Area::Relocations, Of::Section(".rela.nv_debug_line_sass"), Property::Places),
+    follows(Area::Relocations, Of::Section(".rela.debug_info"), Property::Addends),
+    follows(Area::Info, Of::Function(".nv.info."), Property::Offsets),
+    follows(Area::Info, Of::Function(".nv.info."), Property::Origin),
     follows(Area::Contents, Of::Function(".text."), Property::Any),
     follows(Area::Contents, Of::Function(".nv.capmerc.text."), Property::Any),
-    follows(Area::Contents, Of::Any(".nv.constant2."), Property::Any),
-    follows(Area::Contents, Of::Section(FRAMES), Property::Any),
-    follows(Area::Contents, Of::Section(LINES), Property::Any),
-    follows(Area::Contents, Of::Section(MACHINE_LINES), Property::Any),
-    follows(Area::Contents, Of::Section(".nv_debug_info_reg_sass"), Property::Any),
-    follows(Area::Segments, Of::Any(""), Property::Any),
-    follows(Area::Bytes, Of::Any(""), Property::Any),
+    follows(Area::Contents, Of::Function(".nv.constant2."), Property::Any),
+    follows(Area::Contents, Of::FunctionIn(FRAMES), Property::Any),
+    follows(Area::Contents, Of::FunctionIn(LINES), Property::Any),
+    follows(Area::Contents, Of::FunctionIn(MACHINE_LINES), Property::Any),
+    follows(Area::Contents, Of::FunctionIn(LIVE_RANGES), Property::Any),
+    follows(Area::Segments, Of::Any, Property::Named("offset")),
+    follows(Area::Segments, Of::Any, Property::Named("file size")),
+    follows(Area::Segments, Of::Any, Property::Named("memory size")),
+    follows(Area::Segments, Of::Any, Property::Named("virtual address")),
+    follows(Area::Segments, Of::Any, Property::Named("physical address")),
+    follows(Area::Bytes, Of::Any, Property::Any),
 ];
 
-/// Parts of the names of attributes that list offsets in code, or say which workarounds it has.
-const RECORDS: [&str; 4] = ["_OFFSETS", "INDIRECT_BRANCH_TARGETS", "ANNOTATIONS", "NVSAL_SW_WAR"];
+/// Parts of the names of attributes that list offsets in code.
+const LISTS_OF_OFFSETS: [&str; 2] = ["_OFFSETS", "INDIRECT_BRANCH_TARGETS"];
+
+/// Parts of the names of attributes that say how code was made.
+const ORIGINS: [&str; 2] = ["ANNOTATIONS", "NVSAL_SW_WAR"];
 
 /// Sorts out the differences of two files: which functions have other code, and what does not follow from that.
 #[must_use]
@@ -86,29 +105,71 @@ pub fn regenerated(differences: Vec<Difference>) -> Regenerated {
     let code = differences.iter().filter(|difference| difference.area == Area::Contents);
     let functions: Vec<String> =
         code.filter_map(|difference| Some(last_name(&difference.place).strip_prefix(".text.")?.to_owned())).collect();
-    let is_explained = |difference: &Difference| FOLLOWS.iter().any(|row| row.explains(difference, &functions));
+    let is_explained = |difference: &Difference| FOLLOWS.iter().any(|row| row.explains(difference, &functions, &differences));
     let others = differences.iter().filter(|difference| functions.is_empty() || !is_explained(difference)).cloned().collect();
     Regenerated { functions, others }
 }
 
 impl Follows {
-    fn explains(&self, difference: &Difference, functions: &[String]) -> bool {
+    fn explains(&self, difference: &Difference, functions: &[String], all: &[Difference]) -> bool {
         let name = last_name(&difference.place);
+        let differs = |name: &str| functions.iter().any(|known| known == name);
         let is_there = match self.of {
-            Of::Any(prefix) => name.starts_with(prefix),
+            Of::Any => true,
             Of::Section(section) => name == section,
-            Of::Function(prefix) => name.strip_prefix(prefix).is_some_and(|name| functions.iter().any(|known| known == name)),
+            Of::Function(prefix) => name.strip_prefix(prefix).is_some_and(differs),
+            Of::FunctionIn(section) => difference.place.starts_with(&format!("'{section}' ")) && differs(name),
         };
-        let is_meant = match (&self.property, &difference.change) {
+        let is_meant = |property: &Property| match (property, &difference.change) {
             (Property::Any, _) => true,
             (Property::Named(name), Change::Value { what, .. }) => what == name,
-            (Property::Record, Change::OnlyLeft(text) | Change::OnlyRight(text)) => {
-                RECORDS.iter().any(|part| text.contains(part))
+            (Property::Places | Property::Offsets, _) => true,
+            (Property::Addends, Change::OnlyLeft(text) | Change::OnlyRight(text)) => differs(last_name(text)),
+            (Property::Origin, Change::OnlyLeft(text) | Change::OnlyRight(text)) => {
+                ORIGINS.iter().any(|part| text.contains(part))
             }
             _ => false,
         };
-        self.area == difference.area && is_there && is_meant
+        self.area == difference.area
+            && is_there
+            && is_meant(&self.property)
+            && self.property.blank().is_none_or(|blank| are_equal(all, difference, blank))
     }
+}
+
+/// Takes out of a line what may differ; nothing is left of a line that may not.
+type Blank = fn(&str) -> Option<&str>;
+
+impl Property {
+    /// How lines of a list look that may differ in this property alone.
+    fn blank(&self) -> Option<Blank> {
+        match self {
+            Property::Places => Some(|text| Some(text.split_once(' ')?.1)),
+            Property::Addends => Some(|text| Some(text.rsplit_once(' ')?.0)),
+            Property::Offsets => Some(|text| {
+                let name = text.split(' ').nth(1).filter(|name| LISTS_OF_OFFSETS.iter().any(|part| name.contains(part)))?;
+                Some(name)
+            }),
+            Property::Any | Property::Named(_) | Property::Origin => None,
+        }
+    }
+}
+
+/// Whether what one file has is what the other has in its place, but for what is taken out.
+fn are_equal(all: &[Difference], one: &Difference, blank: Blank) -> bool {
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    for difference in all.iter().filter(|other| (other.area, &other.place) == (one.area, &one.place)) {
+        match &difference.change {
+            Change::OnlyLeft(text) => left.extend(blank(text)),
+            Change::OnlyRight(text) => right.extend(blank(text)),
+            _ => return false,
+        }
+    }
+    let has_a_counterpart = match &one.change {
+        Change::OnlyLeft(text) | Change::OnlyRight(text) => blank(text).is_some(),
+        _ => false,
+    };
+    has_a_counterpart && left == right
 }
 
 /// The last name of a place: that of a section, or of a symbol in a table. Of several with one name, the others have a number behind it.
@@ -128,12 +189,17 @@ mod tests {
 
     #[test]
     fn what_follows_from_other_code_is_left_out() {
-        let record =
-            |text: &str| Difference { area: Area::Info, place: "'.nv.info.k'".into(), change: Change::OnlyLeft(text.into()) };
+        let only = |area, place: &str, change| Difference { area, place: place.into(), change };
+        let left = |area, place, text: &str| only(area, place, Change::OnlyLeft(text.into()));
+        let right = |area, place, text: &str| only(area, place, Change::OnlyRight(text.into()));
         let follows = [
             value(Area::SectionHeader, "'.text.k'", "size"),
             value(Area::Symbols, "'.symtab' 'k'", "size"),
-            record("SVAL EXIT_INSTR_OFFSETS 0x150"),
+            left(Area::Relocations, "'.rela.debug_info'", "0x20 R_CUDA_64 'k' +0x100"),
+            right(Area::Relocations, "'.rela.debug_info'", "0x20 R_CUDA_64 'k' +0x180"),
+            left(Area::Info, "'.nv.info.k'", "SVAL EXIT_INSTR_OFFSETS 0x150"),
+            right(Area::Info, "'.nv.info.k'", "SVAL EXIT_INSTR_OFFSETS 0x170"),
+            value(Area::Contents, "'.debug_frame' 'k'", "7 bytes"),
             value(Area::Contents, "'.text.k'", "7 bytes"),
             value(Area::Bytes, "", "file size"),
         ];
@@ -141,7 +207,12 @@ mod tests {
             value(Area::SectionHeader, "'.text.k'", "alignment"),
             value(Area::Symbols, "'.symtab' 'f'", "size"),
             value(Area::Symbols, "'.symtab' 'k'", "value"),
-            record("BVAL NUM_BARRIERS 1"),
+            value(Area::Symbols, "'.nv.merc.symtab' 'k'", "size"),
+            left(Area::Relocations, "'.rela.debug_line'", "0x20 R_CUDA_64 'k' +0x0"),
+            right(Area::Relocations, "'.rela.debug_line'", "0x24 R_CUDA_64 'f' +0x0"),
+            left(Area::Info, "'.nv.info.k'", "BVAL NUM_BARRIERS 1"),
+            left(Area::Info, "'.nv.info.f'", "SVAL EXIT_INSTR_OFFSETS 0x150"),
+            value(Area::Contents, "'.debug_frame' 'f'", "7 bytes"),
             value(Area::Contents, "'.nv.constant3'", "1 bytes"),
         ];
         let found = regenerated(follows.iter().chain(&others).cloned().collect());

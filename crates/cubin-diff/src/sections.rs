@@ -6,7 +6,7 @@ use cubin::read::Section;
 use cubin::section::{self, Contents, SectionType};
 
 use crate::view::{NamedSymbol, View};
-use crate::{Area, Differences, bytes, lists};
+use crate::{Area, Differences, bytes, debug, lists};
 
 /// Compares all sections, by name.
 pub(crate) fn compare(left: &View<'_, '_>, right: &View<'_, '_>, out: &mut Differences) {
@@ -63,6 +63,13 @@ fn contents(name: &str, left: Of<'_, '_, '_>, right: Of<'_, '_, '_>, out: &mut D
     }
     if kinds == (SectionType::CAPSULE, SectionType::CAPSULE) {
         return capsule(name, left, right, out);
+    }
+    let parts = |(view, section)| debug::parts(view, section);
+    if left.1.data != right.1.data
+        && let (Some(left), Some(right)) = (parts(left), parts(right))
+        && debug::compare(name, &left, &right, out)
+    {
+        return;
     }
     bytes::contents(name, left.1.data, right.1.data, out);
 }

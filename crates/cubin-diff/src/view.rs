@@ -7,7 +7,7 @@ use cubin::info::{self, Record, Symbols};
 use cubin::note::{self, CudaInfo, Note, ToolNote};
 use cubin::read::{File, Section};
 use cubin::section::{Contents, SectionType};
-use cubin::symbol::{Symbol, SymbolSection};
+use cubin::symbol::{Symbol, SymbolKind, SymbolSection};
 use cubin::{Result, callgraph, compat, relocation};
 
 use crate::Area;
@@ -36,7 +36,7 @@ impl<'data> Table<'data> {
 }
 
 /// Names that tell everything apart: the second `f` becomes `'f' (2)`.
-fn distinct<'name>(names: impl Iterator<Item = &'name str>) -> Vec<String> {
+pub(crate) fn distinct<'name>(names: impl Iterator<Item = &'name str>) -> Vec<String> {
     let mut seen = HashMap::new();
     let distinct = |name| {
         let times: &mut usize = seen.entry(name).or_default();
@@ -152,6 +152,19 @@ impl<'file, 'data> View<'file, 'data> {
             format!("{:#x} {} {symbol} {:+#x}", entry.offset, entry.kind, entry.addend)
         };
         relocation::entries(section).ok().map(|entries| entries.map(text).collect())
+    }
+
+    /// The functions whose addresses a section wants, and where.
+    pub(crate) fn functions_named(&self, section: &Section<'_>) -> impl Iterator<Item = (u64, &'data str)> {
+        let is_list = |list: &&Section<'data>| {
+            matches!(list.kind().contents(), Contents::Rel | Contents::Rela) && list.header.info == section.index
+        };
+        let lists = self.file.sections().iter().filter(is_list);
+        let entries = lists.flat_map(|list| {
+            let symbols = &self.table(list).symbols;
+            relocation::entries(list).into_iter().flatten().map(move |entry| (entry.offset, symbols.get(entry.symbol as usize)))
+        });
+        entries.filter_map(|(offset, symbol)| Some((offset, symbol.filter(|symbol| symbol.kind == SymbolKind::FUNCTION)?.name)))
     }
 
     fn records(&self, section: &Section<'_>, compat: bool) -> Option<Vec<String>> {
