@@ -8,6 +8,7 @@ mod difference;
 mod dwarf;
 mod emit;
 mod generate;
+mod leftovers;
 mod meaning;
 mod minimise;
 mod mistakes;
@@ -59,7 +60,7 @@ usage: cargo xtask random --ld PATH [options]
   --relocatable-then-final
                      join some units by a relocatable link of the linker under test, link the result with the others by both
                      linkers, and compare what the program means with what it means when all units are linked at once
-  --verbose          name every seed that differs as it is found
+  --verbose          name every seed that differs as it is found, and functions that have other code
 The assembler and the reference linker are taken from PATH; scripts/toolkit installs them.
 classes (* is on by default):
 ";
@@ -158,6 +159,8 @@ fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
 struct Tally {
     same: u64,
     refused: u64,
+    /// Links in which the reference generated code anew: where only the bytes of code differ, and where offsets do as well.
+    recoded: [u64; 2],
     differing: BTreeMap<String, Vec<u64>>,
     not_assembled: Vec<(u64, String)>,
 }
@@ -208,6 +211,11 @@ fn one(request: &Request, tools: &Tools, folder: &Path, seed: u64, tally: &Mutex
             tally.same += 1;
             tally.refused += u64::from(status != Some(0));
         }
+        Verdict::Recoded(recoded) => {
+            line = Some(format!("{seed}: {} other code: {}", program.target, recoded.functions.join(" ")));
+            let [in_place, moved] = &mut tally.lock().map_err(|_| "a worker stopped")?.recoded;
+            *if recoded.in_place { in_place } else { moved } += 1;
+        }
         Verdict::NotAssembled(message) => {
             tally.lock().map_err(|_| "a worker stopped")?.not_assembled.push((seed, message));
         }
@@ -248,11 +256,15 @@ fn report(request: &Request, tally: &Tally) {
     let differing: usize = tally.differing.values().map(Vec::len).sum();
     println!(
         "{} links: {} same ({} of them refused by both), {differing} different, {} not assembled",
-        tally.same + differing as u64 + tally.not_assembled.len() as u64,
+        tally.same + tally.recoded.iter().sum::<u64>() + differing as u64 + tally.not_assembled.len() as u64,
         tally.same,
         tally.refused,
         tally.not_assembled.len()
     );
+    let [in_place, moved] = tally.recoded;
+    if in_place + moved > 0 {
+        println!("{in_place} the same but for code that the reference generated anew, {moved} but for that and the offsets that follow");
+    }
     let mut classes: Vec<_> = tally.differing.iter().collect();
     classes.sort_by_key(|(name, seeds)| (std::cmp::Reverse(seeds.len()), name.as_str()));
     for (name, seeds) in classes {

@@ -77,10 +77,10 @@ fn message_kind(line: &str) -> String {
 }
 
 /// One section: its header without name and place, and its bytes.
-pub(super) type Section<'a> = (&'a [u8], &'a [u8]);
+type Section<'a> = (&'a [u8], &'a [u8]);
 
 /// The sections of a device ELF file by name; sections of one name are joined in order.
-pub(super) fn sections(file: &[u8]) -> Option<Vec<(String, Section<'_>)>> {
+fn sections(file: &[u8]) -> Option<Vec<(String, Section<'_>)>> {
     let number = |at: usize, width: usize| -> Option<usize> {
         let bytes = file.get(at..at.checked_add(width)?)?;
         Some(bytes.iter().rev().fold(0usize, |value, byte| (value << 8) | usize::from(*byte)))
@@ -148,7 +148,7 @@ fn sections_that_differ(expected: &[(String, Section<'_>)], found: &[(String, Se
 }
 
 /// The name of a section without the name of the function it belongs to.
-fn kind(name: &str) -> String {
+pub(super) fn kind(name: &str) -> String {
     for part in [".text.", ".nv.info.", ".nv.shared.", ".nv.constant0.", ".nv.constant2."] {
         if let Some(at) = name.find(part) {
             return format!("{}*", &name[..at + part.len()]);

@@ -1,47 +1,85 @@
 //! Code that the reference generated anew.
 //!
-//! For sm_100 and later, the reference linker makes the machine code of every function itself, and some instructions then differ from
-//! the compiler's. A linker that keeps the compiler's code is right as well: where its `.text` sections differ from the reference's,
-//! every byte that differs must be the input's.
+//! For sm_100 and later, the reference linker makes the machine code of every function itself, and some of it then differs from the
+//! compiler's. A linker that keeps the compiler's code is right as well: the functions whose code differs must then have the code of an
+//! input, and nothing else may differ but what follows from that, such as offsets in the code.
 
-use super::difference::{Section, sections};
+use std::collections::BTreeSet;
+
+use cubin::read::{File, Section};
+use cubin::relocation;
+use cubin::section::Contents;
+use cubin_diff::{Area, Difference as Found};
+
+use super::difference::{Difference, kind};
 use super::run::Outcome;
 
-/// The reference's outcome, with the candidate's code in place of its own where the candidate took the code from an input.
-pub fn with_code_of_inputs(mut reference: Outcome, candidate: &Outcome, inputs: &[Vec<u8>]) -> Outcome {
-    if let (Some(expected), Some(found)) = (&reference.output, &candidate.output)
-        && expected != found
-        && let Some(adjusted) = adjusted(expected, found, inputs)
-    {
-        reference.output = Some(adjusted);
-    }
-    reference
+/// The functions whose code the reference generated anew.
+#[derive(Debug, Default, PartialEq)]
+pub struct Recoded {
+    /// Their names.
+    pub functions: Vec<String>,
+    /// Whether bytes of code are all that differs. Otherwise, offsets differ as well.
+    pub in_place: bool,
 }
 
-fn adjusted(expected: &[u8], found: &[u8], inputs: &[Vec<u8>]) -> Option<Vec<u8>> {
-    const SM_100: u32 = 100;
-    let target = u32::from_le_bytes(*expected.get(48..)?.first_chunk()?) >> 8 & 0xffff;
-    if target < SM_100 || expected.len() != found.len() {
+/// What differs, if only the outputs do: the functions that were generated anew, or, when there is more to it, the class of the rest.
+/// `None` where code is not generated anew.
+pub fn recoded(reference: &Outcome, candidate: &Outcome, inputs: &[Vec<u8>]) -> Option<Result<Recoded, Difference>> {
+    let (expected, found) = (reference.output.as_ref()?, candidate.output.as_ref()?);
+    if expected == found {
         return None;
     }
-    let sources: Vec<(String, Section<'_>)> = inputs.iter().filter_map(|input| sections(input)).flatten().collect();
-    let mut result = expected.to_vec();
-    for ((name, (header, ours)), (other, (_, theirs))) in sections(expected)?.iter().zip(&sections(found)?) {
-        let is_code = name == other && name.starts_with(".text.") && ours.len() == theirs.len();
-        let explains = |source: &[u8]| {
-            source.len() == theirs.len() && ours.iter().zip(*theirs).zip(source).all(|((a, b), c)| a == b || b == c)
-        };
-        if is_code && ours != theirs && sources.iter().any(|(source, (_, bytes))| source == name && explains(bytes)) {
-            // The header's bytes are a slice of the file, so they tell where it is: the offset is the last of its fields.
-            let offset =
-                usize::try_from(u64::from_le_bytes(*expected.get(place(expected, header)? + 20..)?.first_chunk()?)).ok()?;
-            result.get_mut(offset..offset + theirs.len())?.copy_from_slice(theirs);
-        }
+    let (expected, found) = (File::parse(expected).ok()?, File::parse(found).ok()?);
+    expected.mercury_symbol_table()?;
+    let inputs: Vec<File<'_>> = inputs.iter().filter_map(|input| File::parse(input).ok()).collect();
+    let differences = cubin_diff::compare_files(&expected, &found);
+    let is_code = |difference: &Found| match difference.area {
+        Area::Contents => difference.place.starts_with("'.text."),
+        area => area == Area::Bytes,
+    };
+    let in_place = differences.iter().all(is_code);
+    let sorted = cubin_diff::regenerated(differences);
+    if sorted.functions.is_empty() {
+        return None;
     }
-    Some(result)
+    let mut others: BTreeSet<String> = sorted.others.iter().map(class).collect();
+    if !sorted.functions.iter().all(|function| is_from_inputs(&found, function, &inputs)) {
+        others.insert("code of no input".to_owned());
+    }
+    Some(match others.is_empty() {
+        true => Ok(Recoded { functions: sorted.functions, in_place }),
+        false => Err(Difference::of_kind(others.into_iter().collect::<Vec<_>>().join(", "))),
+    })
 }
 
-/// Where in a file a part of it is.
-fn place(file: &[u8], part: &[u8]) -> Option<usize> {
-    (part.as_ptr() as usize).checked_sub(file.as_ptr() as usize)
+/// The class of a difference: what part of the file, and what kind of section.
+fn class(difference: &Found) -> String {
+    let place = difference.place.split('\'').nth(1).map(kind).unwrap_or_default();
+    format!("{} {place}", difference.area).trim_end().to_owned()
+}
+
+/// Whether a function has the code of an input, but for instructions that have relocations there.
+fn is_from_inputs(output: &File<'_>, function: &str, inputs: &[File<'_>]) -> bool {
+    let is_code = |section: &&Section<'_>| section.name.strip_prefix(".text.") == Some(function);
+    let is_the_same = |code: &Section<'_>, input: &File<'_>, source: &Section<'_>| {
+        let relocated = relocated_instructions(input, source);
+        code.data.len() == source.data.len()
+            && (code.data.chunks(INSTRUCTION).zip(source.data.chunks(INSTRUCTION)).enumerate())
+                .all(|(index, (one, other))| one == other || relocated.contains(&index))
+    };
+    output.sections().iter().filter(is_code).all(|code| {
+        inputs.iter().any(|input| input.sections().iter().filter(is_code).any(|source| is_the_same(code, input, source)))
+    })
+}
+
+/// The size of an instruction.
+const INSTRUCTION: usize = 16;
+
+/// The instructions of a section that have relocations, by index.
+fn relocated_instructions(file: &File<'_>, code: &Section<'_>) -> BTreeSet<usize> {
+    let is_list =
+        |list: &&Section<'_>| matches!(list.kind().contents(), Contents::Rel | Contents::Rela) && list.header.info == code.index;
+    let entries = file.sections().iter().filter(is_list).flat_map(|list| relocation::entries(list).into_iter().flatten());
+    entries.filter_map(|entry| Some(usize::try_from(entry.offset).ok()? / INSTRUCTION)).collect()
 }

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::difference::{self, Difference};
 use super::emit;
+use super::leftovers;
 use super::model::{DebugInfo, Program, Unit};
-use super::recoded;
+use super::recoded::{Recoded, recoded};
 use super::relink;
 use super::unified;
 
@@ -47,6 +48,8 @@ pub struct Outcome {
 pub enum Verdict {
     /// Both did the same; the exit status says what.
     Same(Option<i32>),
+    /// Both did the same, but the reference generated some code anew.
+    Recoded(Recoded),
     /// They differ.
     Different(Difference),
     /// The assembler refused a unit: a defect of the generator.
@@ -73,14 +76,20 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
     let arguments = arguments(program, tools);
     fs::write(folder.join("replay.sh"), replay_script(program, &arguments))
         .map_err(|error| format!("{}: {error}", folder.display()))?;
-    let expected = link(&tools.reference, &arguments, folder, "reference")?;
+    let mut expected = link(&tools.reference, &arguments, folder, "reference")?;
     let found = link(&tools.candidate, &arguments, folder, "candidate")?;
     let inputs: Vec<Vec<u8>> =
         program.units.iter().filter_map(|unit| fs::read(folder.join(format!("{}.cubin", unit.name))).ok()).collect();
-    let expected = recoded::with_code_of_inputs(expected, &found, &inputs);
-    Ok(match difference::between(&expected, &found) {
-        None => Verdict::Same(expected.status),
-        Some(difference) => Verdict::Different(difference),
+    leftovers::clear(&mut expected, &found, &inputs);
+    let other_code = recoded(&expected, &found, &inputs);
+    if let Some(Ok(_)) = other_code {
+        expected.output.clone_from(&found.output);
+    }
+    Ok(match (difference::between(&expected, &found), other_code) {
+        (None, Some(Ok(recoded))) => Verdict::Recoded(recoded),
+        (None, _) => Verdict::Same(expected.status),
+        (Some(_), Some(Err(difference))) if expected.status == found.status => Verdict::Different(difference),
+        (Some(difference), _) => Verdict::Different(difference),
     })
 }
 
