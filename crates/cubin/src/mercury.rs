@@ -33,27 +33,27 @@ static LENGTHS: [Length; 4] = [
     },
     Length {
         opcodes: &[
-            0x211, 0x212, 0x215, 0x223, 0x225, 0x227, 0x22b, 0x233, 0x234, 0x343, 0x388, 0x3aa, 0x421, 0x424, 0x431, 0x589,
-            0x807, 0x808, 0x80b, 0x80c, 0x810, 0x812, 0x816, 0x819, 0x81a, 0x820, 0x824, 0x831, 0x836, 0x83b, 0x944, 0x947,
+            0x211, 0x215, 0x223, 0x225, 0x227, 0x22b, 0x233, 0x234, 0x343, 0x388, 0x3aa, 0x421, 0x424, 0x431, 0x589, 0x807,
+            0x808, 0x80b, 0x80c, 0x810, 0x812, 0x816, 0x819, 0x81a, 0x820, 0x824, 0x831, 0x836, 0x83b, 0x8a4, 0x944, 0x947,
             0x949, 0x981, 0x984, 0x988, 0xc12, 0xc2b, 0xe2b,
         ],
         bytes: LONG,
         third: None,
     },
-    Length { opcodes: &[0x210, 0xc10], bytes: SHORT, third: Some((8, 0xff)) },
+    Length { opcodes: &[0x210, 0x212, 0x290, 0xc10], bytes: SHORT, third: Some((8, 0xff)) },
     Length { opcodes: &[0x20c], bytes: SHORT, third: Some((8, 0x70)) },
 ];
 
-/// An integer product that takes in a carry: longer than others.
-const PRODUCT: u16 = 0x224;
-/// Where it says so.
-const PRODUCT_CARRY: (usize, u8) = (9, 4);
+/// Sums and products that can take in a carry: longer than others then.
+const WITH_CARRY: [u16; 4] = [0x210, 0x224, 0x290, 0xc10];
+/// Where they say so.
+const CARRY: (usize, u8) = (9, 4);
 
 /// The length of the Mercury instruction that a machine instruction stands for; none if that is not known.
 fn length(instruction: &[u8]) -> Option<u64> {
     let opcode = u16::from_le_bytes(*instruction.first_chunk()?) & 0xfff;
     let byte = |index: usize| instruction.get(index).copied();
-    if opcode == PRODUCT && byte(PRODUCT_CARRY.0)? & PRODUCT_CARRY.1 != 0 {
+    if WITH_CARRY.contains(&opcode) && byte(CARRY.0)? & CARRY.1 != 0 {
         return Some(LONG);
     }
     let row = LENGTHS.iter().find(|row| row.opcodes.contains(&opcode))?;
@@ -63,21 +63,41 @@ fn length(instruction: &[u8]) -> Option<u64> {
     }
 }
 
-/// Where the Mercury instructions of a function start, and where the machine instructions do that they became.
+/// Where the Mercury instructions of a function start, and where the machine instructions are that they became.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places(Vec<(u64, u64)>);
+pub struct Places {
+    instructions: Vec<Place>,
+    /// Behind the last one, if it is known where that is: what fills up the machine code.
+    end: Option<(u64, u64)>,
+}
+
+/// The place of a Mercury instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    mercury: u64,
+    /// The first machine instruction.
+    first: u64,
+    /// The last one. What only fills up belongs to the instruction before it.
+    last: u64,
+}
 
 impl Places {
     /// The places in a function, as far as they are known: its capsule, its machine code, and the size of its Mercury code.
     pub fn new(capsule: Capsule<'_>, code: &[u8], mercury_size: u64) -> Result<Self> {
-        let (mut lengths, mut starts) = (Vec::new(), Vec::new());
+        let (mut lengths, mut groups, mut end) = (Vec::new(), Vec::<(u64, u64)>::new(), None);
         capsule.walk(|machine, token| {
-            let start = machine.start.saturating_mul(INSTRUCTION_SIZE);
+            let [start, last] =
+                [machine.start, machine.end.saturating_sub(1)].map(|index| index.saturating_mul(INSTRUCTION_SIZE));
             // What is behind the end of the code is damage that is of no concern here.
-            if let Some(instruction) = usize::try_from(start).ok().and_then(|start| code.get(start..)).filter(|it| !it.is_empty())
-            {
-                lengths.push(token.length.or_else(|| length(instruction)));
-                starts.push(start);
+            let instruction = usize::try_from(start).ok().and_then(|start| code.get(start..)).filter(|it| !it.is_empty());
+            end = Some((mercury_size, start)).filter(|_| token.length == Some(0));
+            match (token.length, instruction) {
+                (Some(0), _) => groups.last_mut().into_iter().for_each(|group| group.1 = last),
+                (known, Some(instruction)) => {
+                    lengths.push(known.or_else(|| length(instruction)));
+                    groups.push((start, last));
+                }
+                (_, None) => {}
             }
         })?;
         let known: u64 = lengths.iter().flatten().sum();
@@ -87,26 +107,49 @@ impl Places {
         {
             lengths[index] = mercury_size.checked_sub(known);
         }
+        let place = |(mercury, &(first, last)): (u64, &(u64, u64))| Place { mercury, first, last };
         let from_start = lengths.iter().scan(Some(0), |place: &mut Option<u64>, length| {
             let here = (*place)?;
             *place = length.map(|length| here + length);
             Some(here)
         });
-        let mut places: Vec<(u64, u64)> = from_start.zip(starts.iter().copied()).collect();
+        let mut places: Vec<Place> = from_start.zip(&groups).map(place).collect();
         let from_end = lengths.iter().rev().scan(mercury_size, |place, length| {
             *place = place.checked_sub((*length)?)?;
             Some(*place)
         });
-        places.extend(from_end.zip(starts.iter().copied().rev()));
+        places.extend(from_end.zip(groups.iter().rev()).map(place));
         places.sort_unstable();
         places.dedup();
-        Ok(Places(places))
+        Ok(Places { instructions: places, end })
+    }
+
+    fn at(&self, mercury: u64) -> Option<&Place> {
+        self.instructions.iter().find(|place| place.mercury == mercury)
     }
 
     /// The machine code of the Mercury instruction at a place; none if there is none, or if that is not known.
     #[must_use]
     pub fn machine(&self, mercury: u64) -> Option<u64> {
-        self.0.iter().find(|place| place.0 == mercury).map(|place| place.1)
+        self.at(mercury).map(|place| place.first)
+    }
+
+    /// The machine code of the Mercury instruction at a place, or what is behind all machine code, at the place behind all Mercury code.
+    #[must_use]
+    pub fn machine_or_end(&self, mercury: u64) -> Option<u64> {
+        self.machine(mercury).or_else(|| self.end.filter(|end| end.0 == mercury).map(|end| end.1))
+    }
+
+    /// The last machine instruction of the Mercury instruction at a place, likewise.
+    #[must_use]
+    pub fn machine_last(&self, mercury: u64) -> Option<u64> {
+        self.at(mercury).map(|place| place.last)
+    }
+
+    /// The machine code of the first Mercury instruction that starts at a place or behind it; none behind the last one.
+    #[must_use]
+    pub fn machine_from(&self, mercury: u64) -> Option<u64> {
+        self.instructions.iter().find(|place| place.mercury >= mercury).map(|place| place.first)
     }
 }
 
@@ -126,6 +169,10 @@ mod tests {
         assert_eq!(length(&instruction(0x210, 0xff)), Some(16));
         assert_eq!(length(&instruction(0x210, 4)), Some(32));
         assert_eq!(length(&instruction(0x224, 4)), Some(16));
+        let mut with_carry = instruction(0x290, 0xff);
+        assert_eq!(length(&with_carry), Some(16));
+        with_carry[9] = 0xe4;
+        assert_eq!(length(&with_carry), Some(32));
         assert_eq!(length(&instruction(0x20c, 0x70)), Some(16));
         assert_eq!(length(&instruction(0x981, 0)), Some(32));
         assert_eq!(length(&instruction(0x7ff, 0)), None);
@@ -143,12 +190,30 @@ mod tests {
         let code = |opcodes: &[u16]| opcodes.iter().flat_map(|&opcode| instruction(opcode, 0)).collect::<Vec<_>>();
         let places = |opcodes: &[u16], size| {
             let data = capsule(opcodes.len() as u8);
-            Places::new(Capsule::new(&data)?, &code(opcodes), size).map(|places| places.0)
+            Places::new(Capsule::new(&data)?, &code(opcodes), size)
         };
-        assert_eq!(places(&[0x981, 0x202, 0x210], 80)?, [(0, 0), (32, 16), (48, 32)]);
-        assert_eq!(places(&[0x981, 0x7ff, 0x210], 80)?, [(0, 0), (32, 16), (48, 32)]);
-        assert_eq!(places(&[0x7ff, 0x7ff, 0x210], 112)?, [(0, 0), (80, 32)]);
-        assert_eq!(places(&[0x981], 0)?, [(0, 0)]);
+        let starts = |opcodes: &[u16], size| {
+            Ok(places(opcodes, size)?.instructions.iter().map(|place| (place.mercury, place.first)).collect::<Vec<_>>())
+        };
+        assert_eq!(starts(&[0x981, 0x202, 0x210], 80)?, [(0, 0), (32, 16), (48, 32)]);
+        assert_eq!(starts(&[0x981, 0x7ff, 0x210], 80)?, [(0, 0), (32, 16), (48, 32)]);
+        assert_eq!(starts(&[0x7ff, 0x7ff, 0x210], 112)?, [(0, 0), (80, 32)]);
+        assert_eq!(starts(&[0x981], 0)?, [(0, 0)]);
+        let known = places(&[0x981, 0x202, 0x210], 80)?;
+        assert_eq!([0, 16, 32, 48, 49].map(|place| known.machine_from(place)), [Some(0), Some(16), Some(16), Some(32), None]);
+        assert_eq!([0, 16, 32].map(|place| known.machine(place)), [Some(0), None, Some(16)]);
+        Ok(())
+    }
+
+    #[test]
+    fn what_fills_up_belongs_to_the_instruction_before_it() -> Result<()> {
+        // An instruction, three to fill up, another instruction, and two to fill up.
+        let data = [7, 0, 0, 0, 1, 0, 0, 0xc0, 4, 0, 0, 0, 0b101, 0, 0, 0, 0xd0, 1, 0x50, 1];
+        let code = [0x202, 0x918, 0x918, 0x918, 0x202, 0x947, 0x918].map(|opcode| instruction(opcode, 0)).concat();
+        let places = Places::new(Capsule::new(&data)?, &code, 32)?;
+        assert_eq!([0, 16].map(|place| places.machine(place)), [Some(0), Some(64)]);
+        assert_eq!([0, 16].map(|place| places.machine_last(place)), [Some(48), Some(96)]);
+        assert_eq!([16, 24, 32].map(|place| places.machine_or_end(place)), [Some(64), None, Some(80)]);
         Ok(())
     }
 }

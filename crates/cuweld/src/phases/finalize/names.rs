@@ -133,7 +133,13 @@ fn name_sections(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) ->
         }
     }
     let linked_size = table.len();
-    for (id, section) in sections.enumerate().filter(|(_, section)| two_views && section.content != Content::Gone) {
+    // The name of a list of relocations that turned out to be empty stays as it is.
+    let is_there = |id: SectionId, section: &OutputSection<'_>| match section.content {
+        Content::Gone => false,
+        Content::Relocations { .. } => facts.numbering.section(id, View::Machine) != 0,
+        _ => true,
+    };
+    for (id, section) in sections.enumerate().filter(|&(id, section)| two_views && is_there(id, section)) {
         if let Some(name) = machine_name(section.name) {
             table.overwrite(machine[id], section.name.len(), &name);
         }

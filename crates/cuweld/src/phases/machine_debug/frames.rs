@@ -8,8 +8,8 @@
 //!
 //! When a copy of a function was replaced whose code had no relocations, the linked view still has the description of both copies.
 //! The reference linker makes the machine's side from them: the function's first description gets everything that is said about the
-//! function, place by place (the last word about a place counts, and places between Mercury instructions are passed over), all
-//! others become empty, and keep the length of the Mercury code. Debuggers have no use for that; it is imitated where files are
+//! function, place by place (the last word about a place counts, and places between Mercury instructions are passed over), and keeps
+//! its common part; all others become empty, and keep the length of the Mercury code. Debuggers have no use for that; it is imitated where files are
 //! compared. The right thing is the description of
 //! the copy that stays, where it was.
 
@@ -17,9 +17,6 @@ use super::{Draft, DraftPiece, Facts, Functions, Moved, Subject, word32, word64}
 use crate::id::{FunctionId, InputSectionId};
 use crate::phases::merge::OutputSection;
 use crate::stubs;
-use crate::views::View;
-use cubin::capsule::Capsule;
-use cubin::mercury::Places;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Behind the length of a record.
@@ -128,7 +125,7 @@ impl<'data> Facts<'_, 'data> {
             for &(frame, subject) in &source.machine {
                 let Some(subject) = subject else { continue };
                 let place = match merged.get(&subject.function) {
-                    Some((common, description)) if described.insert(subject.function) => frames.push(common, description),
+                    Some(description) if described.insert(subject.function) => frames.push(frame.common, description),
                     Some(_) => {
                         let Some((linked, _)) = of_function(&source.linked, subject.function) else { continue };
                         frames.push(linked.common, &with_program(linked.description, &[]))
@@ -157,15 +154,15 @@ fn of_function<'data>(side: &[Described<'data>], function: FunctionId) -> Option
 }
 
 impl<'data> Facts<'_, 'data> {
-    /// For each function that is described more than once: its first description in the output, with its common part.
-    fn merge_copies(&self, sources: &[Source<'data>]) -> HashMap<FunctionId, (&'data [u8], Vec<u8>)> {
+    /// For each function that is described more than once: its first description in the output.
+    fn merge_copies(&self, sources: &[Source<'data>]) -> HashMap<FunctionId, Vec<u8>> {
         let subjects = sources.iter().flat_map(|source| source.machine.iter().filter_map(|(_, subject)| *subject));
         let replaced: HashSet<FunctionId> =
             subjects.filter(|subject| !subject.is_current).map(|subject| subject.function).collect();
         replaced.into_iter().filter_map(|function| Some((function, self.merge(sources, function)?))).collect()
     }
 
-    fn merge(&self, sources: &[Source<'data>], function: FunctionId) -> Option<(&'data [u8], Vec<u8>)> {
+    fn merge(&self, sources: &[Source<'data>], function: FunctionId) -> Option<Vec<u8>> {
         let machine = sources.iter().filter_map(|source| of_function(&source.machine, function)).find(|frame| frame.1)?.0;
         let own = read_program(program(machine.description));
         let linked = sources.iter().filter_map(|source| of_function(&source.linked, function));
@@ -181,25 +178,11 @@ impl<'data> Facts<'_, 'data> {
                     .iter()
                     .filter(|step| !step.rule.is_empty())
                     .chain(&end)
-                    .filter_map(|step| Some((places.machine(step.place)? / CODE_UNIT, step.rule)));
+                    .filter_map(|step| Some((places.machine_or_end(step.place)? / CODE_UNIT, step.rule)));
                 steps.extend(placed);
             }
         }
-        Some((machine.common, with_program(machine.description, &write_program(&steps))))
-    }
-
-    /// Where Mercury instructions of a function are in its machine code; where that is not known, nowhere.
-    fn places(&self, function: FunctionId) -> Places {
-        let inputs = self.inputs();
-        let places = || {
-            let definition =
-                self.relocate.resolution.symbols()[self.relocate.resolution.functions()[function].symbol].definition?;
-            let (_, code) = self.relocate.resolution.code(inputs, function)?;
-            let machine = inputs.in_view(code, View::Machine)?;
-            let capsule = Capsule::new(inputs.sections()[code].data).ok()?;
-            Places::new(capsule, inputs.sections()[machine].data, inputs.symbols()[definition.symbol].size).ok()
-        };
-        places().unwrap_or_default()
+        Some(with_program(machine.description, &write_program(&steps)))
     }
 }
 

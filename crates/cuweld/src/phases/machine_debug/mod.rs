@@ -5,11 +5,13 @@
 //! of it speak of which function is known from the relocations, which name the function whose address they want.
 //!
 //! * Frames: of each object, the descriptions of functions that stay (`frames`).
-//! * Line tables: of each object, the header, then the sequences of functions that stay, in the order of their symbols.
-//! * Live ranges of registers: those of functions that are gone become empty.
+//! * Line tables: of each object, the header, then the sequences of functions that stay, in the order of their symbols (`lines`).
+//! * Live ranges of registers: those of functions that are gone become empty (`copies`).
 //! * All else is appended.
 
+mod copies;
 mod frames;
+mod lines;
 
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
@@ -21,7 +23,8 @@ use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, Sectio
 use cubin::relocation::{self, Mode};
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
-use std::collections::HashMap;
+use lines::Tables;
+use std::collections::{HashMap, HashSet};
 
 /// The machine's side of every section of debug information.
 #[derive(Debug)]
@@ -141,6 +144,7 @@ impl<'data> Facts<'_, 'data> {
             return self.frames(section);
         }
         let mut draft = Draft { bytes: Vec::new(), pieces: Vec::new() };
+        let mut described = HashSet::new();
         for piece in section.pieces.iter() {
             let linked = piece.section;
             let Some(machine) = self.inputs().sections()[linked].machine else { continue };
@@ -149,11 +153,10 @@ impl<'data> Facts<'_, 'data> {
             let data = self.inputs().sections()[machine].data;
             let mut moved = Moved::default();
             match form {
-                Form::Lines => {
-                    self.lines(data, &self.functions(file, machine), &mut draft.bytes, &mut moved);
-                    self.line_headers(file, linked, &mut draft.bytes[base as usize..]);
+                Form::Lines => self.lines(&Tables { file, linked, machine, data }, &mut draft.bytes, &mut moved),
+                Form::Registers => {
+                    self.registers(file, (self.inputs().sections()[linked].data, data), &mut described, &mut draft.bytes)
                 }
-                Form::Registers => self.registers(file, data, &mut draft.bytes),
                 Form::Frames | Form::Appended => draft.bytes.extend_from_slice(data),
             }
             moved.0.sort_unstable();
@@ -190,79 +193,12 @@ impl<'data> Facts<'_, 'data> {
         is_known.then_some(Subject { function, is_current: fate != Fate::Replaced })
     }
 
-    /// The number of the symbol of a function whose lines are kept.
-    fn number(&self, subject: Option<Subject>) -> Option<u32> {
-        let function = subject.filter(|subject| subject.is_current)?.function;
-        Some(self.numbering.symbol(self.relocate.resolution.functions()[function].symbol))
-    }
-
-    /// Line tables: a header, then sequences, each of which starts by setting the address of a function.
-    fn lines(&self, data: &[u8], functions: &Functions, out: &mut Vec<u8>, moved: &mut Moved) {
-        let mut at = 0;
-        while let Some(unit) = word32(data, at).and_then(|length| data.get(at..at.checked_add(4)?.checked_add(length as usize)?))
-        {
-            let end = at + unit.len();
-            let starts: Vec<(usize, Option<u32>)> = (functions.by_offset.iter())
-                .map(|&(offset, subject)| (offset as usize, self.number(subject)))
-                .filter(|&(offset, _)| offset >= at + SEQUENCE_ADDRESS && offset < end)
-                .map(|(offset, number)| (offset - SEQUENCE_ADDRESS, number))
-                .collect();
-            let start = out.len();
-            out.extend_from_slice(&data[at..starts.first().map_or(end, |&(first, _)| first)]);
-            let ends = starts.iter().skip(1).map(|&(next, _)| next).chain([end]);
-            let mut sequences: Vec<(u32, usize, usize)> =
-                starts.iter().zip(ends).filter_map(|(&(from, number), to)| Some((number?, from, to))).collect();
-            sequences.sort_unstable();
-            for (_, from, to) in sequences {
-                moved.insert((from + SEQUENCE_ADDRESS) as u64, (out.len() + SEQUENCE_ADDRESS) as u64);
-                out.extend_from_slice(&data[from..to]);
-            }
-            let length = (out.len() - start - 4) as u32;
-            if let Some(field) = out.get_mut(start..start + 4) {
-                field.copy_from_slice(&length.to_le_bytes());
-            }
-            at = end;
+    /// What the linked view adds to addresses of functions, by place; needed only to imitate the reference linker.
+    fn linked_addends(&self, file: FileId, linked: InputSectionId) -> HashMap<u64, i64> {
+        if !self.relocate.options.imitate_defects {
+            return HashMap::new();
         }
-    }
-
-    /// Headers of line tables refer to strings. Only the linked view has the relocations for that, at the same places.
-    fn line_headers(&self, file: FileId, linked: InputSectionId, out: &mut [u8]) {
-        let inputs = self.inputs();
-        for entry in self.relocations(file, linked) {
-            let Some(row) = entry.symbol.map(|symbol| &inputs.symbols()[symbol]) else { continue };
-            let (SymbolKind::SECTION, Place::Section(target)) = (row.kind, row.place) else { continue };
-            let Some(place) = self.relocate.plan.placement(target) else { continue };
-            let field = entry.kind.row().map(|row| row.field).unwrap_or_default();
-            let value = entry.addend.wrapping_add_unsigned(place.offset).cast_unsigned();
-            // A field that the machine's side has not got is left alone.
-            _ = relocation::apply(field, out, entry.offset, value, 0, Mode::Replace);
-        }
-    }
-
-    /// Live ranges: a function's name, a count, then as often: a word, a register's name, its number, and its range.
-    fn registers(&self, file: FileId, data: &[u8], out: &mut Vec<u8>) {
-        let inputs = self.inputs();
-        let gone: HashMap<&str, bool> = (inputs.files()[file].symbols.iter())
-            .filter(|&symbol| inputs.symbols()[symbol].is_function())
-            .map(|symbol| (inputs.symbols()[symbol].name, self.subject(symbol, file).is_none_or(|subject| !subject.is_current)))
-            .collect();
-        let base = out.len();
-        out.extend_from_slice(data);
-        let text_end = |at: usize| Some(at + data.get(at..)?.iter().position(|&byte| byte == 0)? + 1);
-        let mut at = 0;
-        while let Some(end) = text_end(at) {
-            let name = std::str::from_utf8(&data[at..end - 1]).unwrap_or_default();
-            let is_gone = gone.get(name).copied().unwrap_or(false);
-            let Some(count) = word32(data, end) else { break };
-            at = end + 4;
-            for _ in 0..count {
-                let Some(range) = text_end(at + 4).map(|end| end + 4) else { return };
-                if let (true, Some(field)) = (is_gone, out.get_mut(base + range..base + range + 8)) {
-                    field.fill(0);
-                }
-                at = range + 8;
-            }
-        }
+        self.relocations(file, linked).iter().map(|entry| (entry.offset, entry.addend)).collect()
     }
 
     /// The section of a relocatable file that only the next link can give a place. The reference linker treats lines alone like that.
@@ -279,10 +215,12 @@ impl<'data> Facts<'_, 'data> {
             .pieces
             .iter()
             .any(|piece| self.inputs().attached(piece.machine).any(|list| self.inputs().sections()[list].size > 0));
-        let is_shared = matches!(form, Form::Frames | Form::Lines) && !speaks_of_functions;
+        let is_empty = draft.pieces.iter().all(|piece| self.inputs().sections()[piece.linked].size == 0);
+        let is_shared = is_empty || (matches!(form, Form::Frames | Form::Lines) && !speaks_of_functions);
         let mut contents = Contents { bytes: draft.bytes.clone(), kept: Vec::new(), is_shared };
         for piece in draft.pieces.iter().rev() {
             let file = self.inputs().file_of_section(piece.linked);
+            let linked = self.linked_addends(file, piece.linked);
             for entry in self.relocations(file, piece.machine).into_iter().rev() {
                 let Some(symbol) = entry.symbol else { continue };
                 if self.relocate.resolution.ignores(self.inputs(), piece.linked, entry.offset, symbol) {
@@ -294,6 +232,7 @@ impl<'data> Facts<'_, 'data> {
                     None if matches!(form, Form::Frames | Form::Lines) => continue,
                     None => piece.base + entry.offset,
                 };
+                let place = entry.offset;
                 let entry = InputRelocation { offset, ..entry };
                 let row = &self.inputs().symbols()[symbol];
                 let patch = match (row.kind, row.place) {
@@ -312,12 +251,13 @@ impl<'data> Facts<'_, 'data> {
                         later.is_none().then_some((kind, addend.cast_unsigned()))
                     }
                     _ => match self.relocate.decide(section, file, symbol, entry, true) {
-                        Decision::Keep(kept) => {
+                        Decision::Keep(mut kept) => {
+                            kept.addend = self.addend(symbol, kept.addend, linked.get(&place).copied());
                             contents.kept.push(kept);
                             None
                         }
-                        Decision::Apply(patch, _) => Some((patch.kind, patch.value)),
-                        Decision::ApplyUnrecorded(_) | Decision::Drop => None,
+                        Decision::Apply(patch, _) | Decision::ApplyUnrecorded(patch) => Some((patch.kind, patch.value)),
+                        Decision::Drop => None,
                     },
                 };
                 if let Some((kind, value)) = patch {
@@ -333,9 +273,6 @@ impl<'data> Facts<'_, 'data> {
         contents
     }
 }
-
-/// Where a sequence of a line table has the address of its function.
-const SEQUENCE_ADDRESS: usize = 3;
 
 /// A function that debug information speaks of.
 #[derive(Copy, Clone, Debug)]

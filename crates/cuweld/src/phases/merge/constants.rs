@@ -189,7 +189,8 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
         let row = &mut walk.plan.sections[bank];
         row.align = align;
         row.size = end;
-        for piece in pieces.with_replaced() {
+        // Nothing is left of tables that no other replaced.
+        for piece in pieces.with_replaced().filter(|_| size > 0) {
             row.pieces.push(Piece { offset: offset + piece.offset, origin: Some(section), ..piece });
         }
     }

@@ -13,7 +13,7 @@ use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection, Piece, Plan};
-use super::resolve::{FOLLOWS_CODE, Resolution, Symbol, is_dynamic, is_shared_variable, is_texture};
+use super::resolve::{FOLLOWS_CODE, Fate, Resolution, Symbol, is_dynamic, is_shared_variable, is_texture};
 use super::unified::Unified;
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SectionId, SymbolId};
@@ -273,11 +273,22 @@ impl Facts<'_, '_> {
                     run.resolved.extend(kept.filter(|_| records));
                 }
             }
-            if piece.origin.is_some() {
+            if piece.origin.is_some() && self.moves_by_table(section, piece) {
                 self.sort_by_tables(&mut run.kept[kept_before..], piece, file);
             }
         }
         Ok(())
+    }
+
+    /// Whether constants were moved to a kernel table by table. The tables are those of the copy of the function that counts, so that
+    /// those of a lost copy, or of one that was replaced by a copy without tables, are moved as they are.
+    fn moves_by_table(&self, section: &OutputSection<'_>, piece: Piece) -> bool {
+        let fate = |piece: Piece| {
+            let code = self.inputs.sections()[piece.section].target;
+            code.map(|code| self.resolution.code_fate(self.inputs, code))
+        };
+        let is_counted = |other: Piece| other.origin == piece.origin && fate(other) == Some(Fate::Taken);
+        fate(piece) != Some(Fate::Lost) && (!piece.is_replaced || section.pieces.iter().any(is_counted))
     }
 
     /// Sorts the relocations of constants that moved to a kernel: they were moved table by table, the newest first.

@@ -1,0 +1,175 @@
+//! Copies of functions that do not stay.
+//!
+//! Objects describe their own copy of a function, whichever copy stays. What they say of it in sections that are appended stays as well,
+//! and its relocations then mean the copy that stays. Places in another copy's machine code say nothing about that one.
+//!
+//! The reference linker makes the machine's side from the linked view: it takes each place for one in the Mercury code of the copy that
+//! stays, and looks up where that is in its machine code. So a function that is shorter there than in its own object ends where it ends, which
+//! is right, but one that is longer ends too early, and ranges of registers are those of other code, or leftovers of memory where no
+//! instruction starts at the place. Of live ranges, it has those of the first object that has any, and empty ones for all others. Where
+//! files are compared, this is imitated, except for the leftovers.
+
+use super::{Facts, word32};
+use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId};
+use crate::phases::resolve::Fate;
+use crate::views::View;
+use cubin::capsule::Capsule;
+use cubin::mercury::Places;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+
+impl<'data> Facts<'_, 'data> {
+    /// The function whose copy a symbol is, if another copy stays.
+    fn other_copy(&self, symbol: InputSymbolId) -> Option<FunctionId> {
+        let resolution = self.relocate.resolution;
+        let is_copy = matches!(resolution.fate(symbol), Fate::Replaced | Fate::Lost);
+        resolution.function(symbol).filter(|&function| is_copy && self.relocate.live.contains(function))
+    }
+
+    /// The code of a function that stays, in both views.
+    pub(super) fn code(&self, function: FunctionId) -> Option<(InputSectionId, InputSectionId)> {
+        let (_, linked) = self.relocate.resolution.code(self.inputs(), function)?;
+        Some((linked, self.inputs().in_view(linked, View::Machine)?))
+    }
+
+    /// Where Mercury instructions of a function are in its machine code; where that is not known, nowhere.
+    pub(super) fn places(&self, function: FunctionId) -> Places {
+        let places = || {
+            let (linked, machine) = self.code(function)?;
+            let data = |section| self.inputs().sections()[section].data;
+            Places::new(Capsule::new(data(linked)).ok()?, data(machine), self.mercury_size(function)?).ok()
+        };
+        places().unwrap_or_default()
+    }
+
+    /// The size of the Mercury code of a function that stays.
+    fn mercury_size(&self, function: FunctionId) -> Option<u64> {
+        let resolution = self.relocate.resolution;
+        let definition = resolution.symbols()[resolution.functions()[function].symbol].definition?;
+        Some(self.inputs().symbols()[definition.symbol].size)
+    }
+
+    /// What a relocation adds to the address of a function. The object has another copy of it; `linked` is what the linked view adds.
+    pub(super) fn addend(&self, symbol: InputSymbolId, addend: i64, linked: Option<i64>) -> i64 {
+        let place = || {
+            let function = self.other_copy(symbol).filter(|_| addend > 0)?;
+            let size = self.inputs().sections()[self.code(function)?.1].size;
+            if self.relocate.options.imitate_defects {
+                let place = linked?.cast_unsigned();
+                let is_end = place >= self.mercury_size(function)?;
+                return Some(if is_end { size } else { self.places(function).machine(place).unwrap_or(0) });
+            }
+            let is_end = addend.cast_unsigned() >= self.inputs().machine_symbol(symbol).size;
+            Some(if is_end { size } else { size.min(addend.cast_unsigned()) })
+        };
+        place().map_or(addend, u64::cast_signed)
+    }
+
+    /// Appends the live ranges of registers that an object brings, from the contents of its section in the linked view and in the machine's.
+    /// Those of functions that are gone become empty.
+    pub(super) fn registers(
+        &self,
+        file: FileId,
+        (linked, machine): (&'data [u8], &'data [u8]),
+        described: &mut HashSet<FunctionId>,
+        out: &mut Vec<u8>,
+    ) {
+        let inputs = self.inputs();
+        let functions: HashMap<&str, InputSymbolId> = (inputs.files()[file].symbols.iter())
+            .filter(|&symbol| inputs.symbols()[symbol].is_function())
+            .map(|symbol| (inputs.symbols()[symbol].name, symbol))
+            .collect();
+        let base = out.len();
+        out.extend_from_slice(machine);
+        for (name, ranges) in live_ranges(machine) {
+            let Some(&symbol) = std::str::from_utf8(name).ok().and_then(|name| functions.get(name)) else { continue };
+            let function = self.relocate.resolution.function(symbol);
+            // The reference linker has room for one description of a function.
+            let is_first = function.is_none_or(|function| described.insert(function));
+            let imitates = self.relocate.options.imitate_defects;
+            let is_current = self.subject(symbol, file).is_some_and(|subject| subject.is_current);
+            if is_current && (is_first || !imitates) {
+                continue;
+            }
+            let copy = self.other_copy(symbol).filter(|_| is_first && imitates);
+            let spans = match copy {
+                Some(function) => self.placed(&ranges, linked, name, function),
+                None => ranges.values().flatten().map(|span| (span.at, [0, 0])).collect(),
+            };
+            for (at, bounds) in spans {
+                if let Some(field) = out.get_mut(base + at..base + at + RANGE_SIZE) {
+                    field.copy_from_slice(bounds.map(u32::to_le_bytes).as_flattened());
+                }
+            }
+        }
+    }
+
+    /// The live ranges of another copy in the code of the one that stays, by where they stand.
+    fn placed(&self, ranges: &Ranges<'_>, linked: &[u8], name: &[u8], function: FunctionId) -> Vec<(usize, [u32; 2])> {
+        let places = self.places(function);
+        let linked = live_ranges(linked).into_iter().find(|(other, _)| *other == name).map(|(_, ranges)| ranges);
+        let linked = linked.unwrap_or_default();
+        let word = |place: Option<u64>| place.and_then(|place| u32::try_from(place).ok()).unwrap_or(0);
+        let bounds = |key, index| {
+            let span: Option<&Span> = linked.get(key).and_then(|spans| spans.get(index));
+            let range = span.map(|span| [places.machine_last(span.bounds.start.into()), places.machine(span.bounds.end.into())]);
+            range.map_or([0, 0], |range| range.map(word))
+        };
+        let spans = ranges.iter().flat_map(|(key, spans)| spans.iter().enumerate().map(move |span| (*key, span)));
+        spans.map(|(key, (index, span))| (span.at, bounds(key, index))).collect()
+    }
+}
+
+/// The size of a range: two words.
+const RANGE_SIZE: usize = 8;
+
+/// A range of places in code.
+#[derive(Debug, PartialEq)]
+struct Span {
+    /// Where in the section it stands.
+    at: usize,
+    /// From where to where.
+    bounds: Range<u32>,
+}
+
+/// The live ranges of a function, by what is live: its number, its name and its register.
+type Ranges<'data> = BTreeMap<&'data [u8], Vec<Span>>;
+
+/// Reads live ranges: a function's name, a count, then as often: a word, a register's name, its number, and its range.
+fn live_ranges(data: &[u8]) -> Vec<(&[u8], Ranges<'_>)> {
+    let text_end = |at: usize| Some(at + data.get(at..)?.iter().position(|&byte| byte == 0)? + 1);
+    let (mut at, mut functions) = (0, Vec::new());
+    while let Some(end) = text_end(at) {
+        let Some(count) = word32(data, end) else { break };
+        let name = &data[at..end - 1];
+        let mut ranges = Ranges::new();
+        at = end + 4;
+        for _ in 0..count {
+            let Some(range) = text_end(at.saturating_add(4)).map(|end| end + 4) else { break };
+            let (Some(start), Some(end)) = (word32(data, range), word32(data, range + 4)) else { break };
+            ranges.entry(&data[at..range]).or_default().push(Span { at: range, bounds: start..end });
+            at = range + RANGE_SIZE;
+        }
+        functions.push((name, ranges));
+    }
+    functions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn live_ranges_are_read_up_to_damage() {
+        let range = |start: u8| [&[0, 0, 0, 0][..], b"%a\0", &[5, 0, 0, 0, start, 0, 0, 0, 0x40, 0, 0, 0]].concat();
+        let data = [b"f\0", &[2, 0, 0, 0][..], &range(0x10), &range(0x20), b"k\0", &[0; 4]].concat();
+        let functions = live_ranges(&data);
+        assert_eq!(functions.iter().map(|(name, _)| *name).collect::<Vec<_>>(), [b"f", b"k"]);
+        let spans: Vec<Vec<_>> =
+            functions[0].1.values().map(|spans| spans.iter().map(|span| span.bounds.clone()).collect()).collect();
+        assert_eq!(spans, [[0x10..0x40, 0x20..0x40]]);
+        for end in 0..data.len() {
+            assert!(live_ranges(&data[..end]).len() <= 2);
+        }
+    }
+}
