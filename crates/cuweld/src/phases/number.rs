@@ -5,7 +5,7 @@
 //! the inputs met them, local part first.
 
 use super::callgraph::CallGraph;
-use super::info::InfoSizes;
+use super::info::Info;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{Inputs, Place};
@@ -142,8 +142,8 @@ pub struct Facts<'facts, 'data> {
     pub layout: &'facts Layout,
     /// What is left of the relocations.
     pub relocations: &'facts Relocations,
-    /// The sizes of the attributes.
-    pub info_sizes: &'facts InfoSizes,
+    /// The attributes.
+    pub info: &'facts Info,
     /// What was asked for.
     pub options: &'facts Options,
 }
@@ -337,8 +337,8 @@ impl Facts<'_, '_> {
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
             Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_present(id),
-            Content::ModuleInfo => self.info_sizes.module() > 0,
-            Content::FunctionInfo(function) => self.info_sizes.linked(function) > 0,
+            Content::ModuleInfo => self.info.module_size() > 0,
+            Content::FunctionInfo(function) => self.info.linked(function).len() > 0,
             Content::Relocations { explicit_addends } => {
                 target().is_some_and(|outcome| outcome.kept.iter().any(|entry| entry.explicit_addend == explicit_addends))
             }

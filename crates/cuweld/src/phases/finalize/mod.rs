@@ -10,7 +10,7 @@ mod symbols;
 mod write;
 
 use super::callgraph::CallGraph;
-use super::info::{Info, InfoSizes};
+use super::info::Info;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::Inputs;
@@ -55,9 +55,7 @@ pub struct Facts<'facts, 'data> {
     /// What is left of the relocations.
     pub relocations: &'facts Relocations,
     /// The attributes.
-    pub info: &'facts Info<'facts, 'data>,
-    /// Their sizes.
-    pub info_sizes: &'facts InfoSizes,
+    pub info: &'facts Info,
     /// The machine's side of debug information, where there are two views.
     pub machine_debug: &'facts MachineDebug,
     /// The numbers of sections and symbols.
@@ -266,8 +264,8 @@ impl Facts<'_, '_> {
         let section = &self.plan.sections()[id];
         match section.content {
             Content::ModuleInfo => self.info.write_module(view, self.numbering, out),
-            Content::FunctionInfo(function) => self.info.write_function(function, view, self.numbering, out),
-            Content::UnifiedStubsInfo => self.info.write_stubs(view, self.numbering, out),
+            Content::FunctionInfo(function) => self.info.of(function, view).write(self.numbering, out),
+            Content::UnifiedStubsInfo => self.info.stubs(view).write(self.numbering, out),
             Content::Relocations { explicit_addends } => {
                 let kept = self.kept(section, view).iter().filter(|entry| entry.explicit_addend == explicit_addends);
                 self.write_entries(kept, explicit_addends, out);
@@ -404,9 +402,9 @@ impl Facts<'_, '_> {
         let entries = |count: usize| count as u64 * u64::from(section.entry_size);
         match (body, section.content) {
             (Body::Made(bytes), _) => bytes.len() as u64,
-            (_, Content::ModuleInfo) => self.info_sizes.module(),
-            (_, Content::FunctionInfo(function)) => self.info_sizes.in_view(function, view),
-            (_, Content::UnifiedStubsInfo) => self.info.stubs_size(view) as u64,
+            (_, Content::ModuleInfo) => self.info.module_size(),
+            (_, Content::FunctionInfo(function)) => self.info.of(function, view).len() as u64,
+            (_, Content::UnifiedStubsInfo) => self.info.stubs(view).len() as u64,
             (_, Content::Relocations { explicit_addends }) => {
                 let kept = self.kept(section, view).iter();
                 entries(kept.filter(|entry| entry.explicit_addend == explicit_addends).count())
