@@ -49,9 +49,9 @@ pub enum Extent {
 }
 
 impl Extent {
-    fn of(plan: &Plan<'_>, present: &[SectionId], two_views: bool) -> Self {
-        let twins = if two_views { twins(plan, present).len() } else { 0 };
-        let is_many_in_file = two_views && present.len() + twins + 1 >= SHN_LORESERVE as usize;
+    /// Given how many sections there are in the machine's view, and in the other, if there is one.
+    fn of(plan: &Plan<'_>, machine: usize, mercury: Option<usize>) -> Self {
+        let is_many_in_file = mercury.is_some_and(|mercury| machine + mercury + 1 >= SHN_LORESERVE as usize);
         match (plan.has_large_numbers(), is_many_in_file) {
             (true, _) => Extent::ManyLinked,
             (false, true) => Extent::ManyInFile,
@@ -157,13 +157,13 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
         rows.into_par_iter().with_min_len(256).map(|row| class_of(SectionId::from_index(row))).collect();
     let mut present = in_order_of_class(&classes);
     let two_views = facts.options.target.views == Views::Two;
-    let extent = Extent::of(plan, &present, two_views);
+    let mut twins = two_views.then(|| twins(plan, &present));
+    let extent = Extent::of(plan, present.len(), twins.as_ref().map(Vec::len));
     let is_overflow = |id: &SectionId| plan.sections()[*id].content == Content::SymbolSectionNumbers;
     let overflow = present.iter().copied().find(is_overflow);
     if extent != Extent::ManyLinked {
-        present.retain(|id| !is_overflow(id));
+        [Some(&mut present), twins.as_mut()].into_iter().flatten().for_each(|sections| sections.retain(|id| !is_overflow(id)));
     }
-    let mut twins = two_views.then(|| twins(plan, &present));
     if let (Extent::ManyInFile, Some(id), Some(twins)) = (extent, overflow, &mut twins) {
         // The linked view did without them, so they stand with what the machine's view alone has, and with the last table.
         let place = present.iter().position(|&id| class(&plan.sections()[id]) == Class::MachineOnly);

@@ -71,10 +71,6 @@ fn machine_name(name: Name<'_>) -> Option<String> {
 pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
     let local = &local_functions(facts);
     let (of_sections, of_symbols) = rayon::join(|| name_sections(facts, local), || name_symbols(facts, local));
-    let two_views = facts.numbering.has_two_views();
-    let machine_names = facts.numbering.sections().iter().filter(|part| part.view == View::Machine && two_views);
-    let renamed = machine_names.map(|part| facts.plan.sections()[part.section].name).filter(|&name| machine_name(name).is_some());
-    let kept_free: usize = renamed.map(|name| name.len()).sum();
     let names = Names {
         prototypes: of_symbols.prototypes,
         symbols: of_symbols.symbols,
@@ -84,7 +80,7 @@ pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
         sections: of_sections.machine,
         mercury_sections: of_sections.mercury,
         linked_section_names: of_sections.linked_size,
-        room: (kept_free as u64).saturating_sub(of_symbols.renamed_size),
+        room: of_sections.renamed_size.saturating_sub(of_symbols.renamed_size),
     };
     (names, of_sections.table, of_symbols.table)
 }
@@ -115,38 +111,48 @@ struct SectionNames {
     machine: IdVec<SectionId, u32>,
     mercury: IdVec<SectionId, u32>,
     linked_size: u64,
+    /// The size of the linked names that are not the machine's.
+    renamed_size: u64,
     table: Vec<u8>,
 }
 
 fn name_sections(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) -> SectionNames {
     let sections = facts.plan.sections();
     let two_views = facts.numbering.has_two_views();
-    let bytes: usize = sections.iter().map(|section| section.name.len() + 1).sum();
+    let length = |section: &OutputSection<'_>| section.name.len() + 1;
+    let in_mercury = facts.numbering.sections().iter().filter(|part| part.view == View::Mercury);
+    let mercury_bytes: usize = in_mercury.clone().map(|part| length(&sections[part.section]) + views::CAPSULE_PREFIX.len()).sum();
+    let bytes: usize = sections.iter().map(length).sum::<usize>() + mercury_bytes;
     let is_new = |section: &OutputSection<'_>| facts.has_name_of_its_own(section, local_functions);
     let mut table = StringTableBuilder::with_capacity(sections.iter().filter(|section| !is_new(section)).count(), bytes + 1);
     let mut machine = IdVec::filled(0, sections.len());
     let mut mercury = IdVec::filled(0, if two_views { sections.len() } else { 0 });
-    for (id, section) in sections.enumerate() {
-        if !matches!(section.content, Content::Gone | Content::MachineParameters) {
+    let mut renamed = Vec::new();
+    let mut machine_only = Vec::new();
+    for (id, section) in sections.enumerate().filter(|(_, section)| section.content != Content::Gone) {
+        if section.content != Content::MachineParameters {
             let parts = section.name.parts();
             machine[id] = if is_new(section) { table.append(&parts) } else { table.add(&parts) };
+            renamed.extend(machine_name(section.name).filter(|_| two_views).map(|name| (id, name)));
         }
+        let is_machine_only = match section.content {
+            Content::MachineParameters => true,
+            Content::SymbolSectionNumbers => facts.numbering.extent() == Extent::ManyInFile,
+            _ => false,
+        };
+        machine_only.extend(is_machine_only.then_some(id));
     }
     let linked_size = table.len();
-    for (id, section) in sections.enumerate().filter(|(_, section)| two_views && section.content != Content::Gone) {
-        if let Some(name) = machine_name(section.name) {
-            table.overwrite(machine[id], section.name.len(), &name);
-        }
+    let mut renamed_size = 0;
+    for (id, name) in renamed {
+        table.overwrite(machine[id], sections[id].name.len(), &name);
+        let is_present = facts.numbering.section(id, View::Machine) != 0;
+        renamed_size += if is_present { sections[id].name.len() as u64 } else { 0 };
     }
-    let is_machine_only = |content: Content| match content {
-        Content::MachineParameters => true,
-        Content::SymbolSectionNumbers => facts.numbering.extent() == Extent::ManyInFile,
-        _ => false,
-    };
-    for (id, section) in sections.enumerate().filter(|(_, section)| two_views && is_machine_only(section.content)) {
-        machine[id] = table.append(&section.name.parts());
+    for id in machine_only {
+        machine[id] = table.append(&sections[id].name.parts());
     }
-    for part in facts.numbering.sections().iter().filter(|part| part.view == View::Mercury) {
+    for part in in_mercury {
         let section = &sections[part.section];
         let prefix = match section.content {
             Content::Text(_) | Content::UnifiedStubs => views::CAPSULE_PREFIX,
@@ -155,7 +161,7 @@ fn name_sections(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) ->
         let [relocation, start, stem] = section.name.parts();
         mercury[part.section] = table.append(&[prefix, relocation, start, stem]);
     }
-    SectionNames { machine, mercury, linked_size, table: table.finish() }
+    SectionNames { machine, mercury, linked_size, renamed_size, table: table.finish() }
 }
 
 struct SymbolNames {

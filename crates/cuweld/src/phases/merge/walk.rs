@@ -65,10 +65,16 @@ pub fn merge<'data>(facts: &Facts<'_, 'data>) -> (Plan<'data>, Vec<SharedVariabl
     (walk.plan, walk.shared)
 }
 
-/// How many sections belong to one function; nearly all sections of the output are made for one of these.
+/// How many sections functions have in all; nearly all sections of the output are made for one of these, or for two kinds of relocations
+/// in one.
 fn sections_of_functions(inputs: &Inputs<'_>) -> usize {
-    inputs.sections().iter().filter(|section| section.target.is_some() || section.role == Role::Text).count()
+    let linked = inputs.files().iter().flat_map(|file| file.sections.iter()).map(|id| &inputs.sections()[id]);
+    let of_functions = linked.filter(|section| section.target.is_some() || section.role == Role::Text);
+    of_functions.map(|section| 1 + usize::from(section.later_entry_without_addend)).sum()
 }
+
+/// How many sections a program has besides those of its functions; a few more make no difference.
+const OTHER_SECTIONS: usize = 256;
 
 pub(super) struct Walk<'facts, 'data> {
     pub(super) facts: &'facts Facts<'facts, 'data>,
@@ -87,7 +93,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let mut walk = Walk {
             facts,
             plan: Plan {
-                sections: IdVec::with_capacity(sections_of_functions(facts.inputs) + facts.resolution.functions().len() / 4),
+                sections: IdVec::with_capacity(sections_of_functions(facts.inputs) + OTHER_SECTIONS),
                 locals: Vec::new(),
                 globals: Vec::new(),
                 placement: IdVec::filled(None, facts.inputs.sections().len()),
