@@ -28,7 +28,7 @@ impl<'data> Facts<'_, 'data> {
 
     /// The code of a function that stays, in both views.
     pub(super) fn code(&self, function: FunctionId) -> Option<(InputSectionId, InputSectionId)> {
-        let (_, linked) = self.relocate.resolution.code(self.inputs(), function)?;
+        let linked = self.relocate.resolution.code(self.inputs(), function)?;
         Some((linked, self.inputs().in_view(linked, View::Machine)?))
     }
 
@@ -46,7 +46,7 @@ impl<'data> Facts<'_, 'data> {
     fn mercury_size(&self, function: FunctionId) -> Option<u64> {
         let resolution = self.relocate.resolution;
         let definition = resolution.symbols()[resolution.functions()[function].symbol].definition?;
-        Some(self.inputs().symbols()[definition.symbol].size)
+        Some(self.inputs().symbols()[definition].size)
     }
 
     /// What a relocation adds to the address of a function. The object has another copy of it; `linked` is what the linked view adds.

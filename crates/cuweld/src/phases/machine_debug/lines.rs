@@ -126,7 +126,7 @@ impl Facts<'_, '_> {
         let inputs = self.inputs();
         for entry in self.relocations(tables.file, tables.linked) {
             let Some(row) = entry.symbol.map(|symbol| &inputs.symbols()[symbol]) else { continue };
-            let (SymbolKind::SECTION, Place::Section(target)) = (row.kind, row.place) else { continue };
+            let (SymbolKind::SECTION, Place::Section(target)) = (row.kind, row.place()) else { continue };
             let Some(place) = self.relocate.plan.placement(target) else { continue };
             let field = entry.kind.row().map(|row| row.field).unwrap_or_default();
             let value = entry.addend.wrapping_add_unsigned(place.offset).cast_unsigned();
