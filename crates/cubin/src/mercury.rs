@@ -77,7 +77,7 @@ struct Place {
     mercury: u64,
     /// The first machine instruction.
     first: u64,
-    /// The last one. What only fills up belongs to the instruction before it.
+    /// The last one. What only fills up belongs to the instruction before it, except at the end.
     last: u64,
 }
 
@@ -91,13 +91,10 @@ impl Places {
             // What is behind the end of the code is damage that is of no concern here.
             let instruction = usize::try_from(start).ok().and_then(|start| code.get(start..)).filter(|it| !it.is_empty());
             end = Some((mercury_size, start)).filter(|_| token.length == Some(0));
-            match (token.length, instruction) {
-                (Some(0), _) => groups.last_mut().into_iter().for_each(|group| group.1 = last),
-                (known, Some(instruction)) => {
-                    lengths.push(known.or_else(|| length(instruction)));
-                    groups.push((start, last));
-                }
-                (_, None) => {}
+            if let Some(instruction) = instruction.filter(|_| token.length != Some(0)) {
+                groups.last_mut().into_iter().for_each(|group| group.1 = start.saturating_sub(INSTRUCTION_SIZE));
+                lengths.push(token.length.or_else(|| length(instruction)));
+                groups.push((start, last));
             }
         })?;
         let known: u64 = lengths.iter().flatten().sum();
@@ -212,7 +209,7 @@ mod tests {
         let code = [0x202, 0x918, 0x918, 0x918, 0x202, 0x947, 0x918].map(|opcode| instruction(opcode, 0)).concat();
         let places = Places::new(Capsule::new(&data)?, &code, 32)?;
         assert_eq!([0, 16].map(|place| places.machine(place)), [Some(0), Some(64)]);
-        assert_eq!([0, 16].map(|place| places.machine_last(place)), [Some(48), Some(96)]);
+        assert_eq!([0, 16].map(|place| places.machine_last(place)), [Some(48), Some(64)]);
         assert_eq!([16, 24, 32].map(|place| places.machine_or_end(place)), [Some(64), None, Some(80)]);
         Ok(())
     }

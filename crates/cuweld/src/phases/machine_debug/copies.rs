@@ -57,7 +57,7 @@ impl<'data> Facts<'_, 'data> {
             if self.relocate.options.imitate_defects {
                 let place = linked?.cast_unsigned();
                 let is_end = place >= self.mercury_size(function)?;
-                return Some(if is_end { size } else { self.places(function).machine(place).unwrap_or(0) });
+                return Some(if is_end { size } else { self.places(function).machine_from(place).unwrap_or(0) });
             }
             let is_end = addend.cast_unsigned() >= self.inputs().machine_symbol(symbol).size;
             Some(if is_end { size } else { size.min(addend.cast_unsigned()) })
