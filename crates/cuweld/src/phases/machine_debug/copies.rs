@@ -135,7 +135,8 @@ struct Span {
 /// The live ranges of a function, by what is live: its number, its name and its register.
 type Ranges<'data> = BTreeMap<&'data [u8], Vec<Span>>;
 
-/// Reads live ranges: a function's name, a count, then as often: a word, a register's name, its number, and its range.
+/// Reads live ranges: a function's name, a count, then as often: a word, a register's name, its number, and its range. What is cut off
+/// ends them.
 fn live_ranges(data: &[u8]) -> Vec<(&[u8], Ranges<'_>)> {
     let text_end = |at: usize| Some(at + data.get(at..)?.iter().position(|&byte| byte == 0)? + 1);
     let (mut at, mut functions) = (0, Vec::new());
@@ -145,8 +146,8 @@ fn live_ranges(data: &[u8]) -> Vec<(&[u8], Ranges<'_>)> {
         let mut ranges = Ranges::new();
         at = end + 4;
         for _ in 0..count {
-            let Some(range) = text_end(at.saturating_add(4)).map(|end| end + 4) else { break };
-            let (Some(start), Some(end)) = (word32(data, range), word32(data, range + 4)) else { break };
+            let Some(range) = text_end(at.saturating_add(4)).map(|end| end + 4) else { return functions };
+            let (Some(start), Some(end)) = (word32(data, range), word32(data, range + 4)) else { return functions };
             ranges.entry(&data[at..range]).or_default().push(Span { at: range, bounds: start..end });
             at = range + RANGE_SIZE;
         }
