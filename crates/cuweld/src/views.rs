@@ -108,6 +108,10 @@ pub fn mercury_kind(plain: SectionType) -> SectionType {
 /// How a section of this name (without the Mercury view's prefix) starts in the machine view, and the rest of it, which is the
 /// same in both; nothing, if all of it is.
 pub fn machine_name(mercury: &str) -> Option<(&'static str, &str)> {
+    // Only constants have other names, so nearly all names can be told by their start.
+    if !mercury.strip_prefix(".rela").unwrap_or(mercury).starts_with(".nv.constant.") {
+        return None;
+    }
     let mut pairs = PAIRS.iter().filter(|pair| pair.machine_name != pair.mercury_name);
     pairs.find_map(|pair| Some((pair.machine_name, mercury.strip_prefix(pair.mercury_name)?)))
 }

@@ -29,7 +29,9 @@ pub struct Names {
     /// The machine's names of sections that have another one there.
     machine_section_symbols: IdMap<SectionId, u32>,
     sections: IdVec<SectionId, u32>,
+    /// Counted from the first of them.
     mercury_sections: IdVec<SectionId, u32>,
+    mercury_base: u32,
     /// The size of the table of section names, before it gets those of the Mercury view.
     pub linked_section_names: u64,
     /// Bytes that stay free behind the table of symbol names.
@@ -44,7 +46,7 @@ impl Names {
     pub fn section(&self, FileSection { section, view }: FileSection) -> u32 {
         match view {
             View::Machine => self.sections[section],
-            View::Mercury => self.mercury_sections[section],
+            View::Mercury => self.mercury_base + self.mercury_sections[section],
         }
     }
 
@@ -70,7 +72,11 @@ fn machine_name(name: Name<'_>) -> Option<String> {
 /// Gives every name its place: the places, and the two tables.
 pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
     let local = &local_functions(facts);
-    let (of_sections, of_symbols) = rayon::join(|| name_sections(facts, local), || name_symbols(facts, local));
+    let (mut of_sections, (of_symbols, of_mercury)) = rayon::join(
+        || name_sections(facts, local),
+        || rayon::join(|| name_symbols(facts, local), || name_mercury_sections(facts)),
+    );
+    let mercury_base = of_sections.table.append_all(&of_mercury.table);
     let names = Names {
         prototypes: of_symbols.prototypes,
         symbols: of_symbols.symbols,
@@ -78,11 +84,12 @@ pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
         section_symbols: of_symbols.sections,
         machine_section_symbols: of_symbols.machine_sections,
         sections: of_sections.machine,
-        mercury_sections: of_sections.mercury,
+        mercury_sections: of_mercury.places,
+        mercury_base,
         linked_section_names: of_sections.linked_size,
         room: of_sections.renamed_size.saturating_sub(of_symbols.renamed_size),
     };
-    (names, of_sections.table, of_symbols.table)
+    (names, of_sections.table.finish(), of_symbols.table)
 }
 
 /// Names of functions.
@@ -109,24 +116,21 @@ impl Facts<'_, '_> {
 
 struct SectionNames {
     machine: IdVec<SectionId, u32>,
-    mercury: IdVec<SectionId, u32>,
     linked_size: u64,
     /// The size of the linked names that are not the machine's.
     renamed_size: u64,
-    table: Vec<u8>,
+    table: StringTableBuilder,
 }
 
 fn name_sections(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) -> SectionNames {
     let sections = facts.plan.sections();
     let two_views = facts.numbering.has_two_views();
-    let length = |section: &OutputSection<'_>| section.name.len() + 1;
-    let in_mercury = facts.numbering.sections().iter().filter(|part| part.view == View::Mercury);
-    let mercury_bytes: usize = in_mercury.clone().map(|part| length(&sections[part.section]) + views::CAPSULE_PREFIX.len()).sum();
-    let bytes: usize = sections.iter().map(length).sum::<usize>() + mercury_bytes;
+    let bytes: usize = sections.iter().map(|section| section.name.len() + 1).sum();
+    // Where there are two views, nearly every name is there again, with something in front.
+    let bytes = if two_views { 2 * bytes + sections.len() * views::CAPSULE_PREFIX.len() } else { bytes };
     let is_new = |section: &OutputSection<'_>| facts.has_name_of_its_own(section, local_functions);
     let mut table = StringTableBuilder::with_capacity(sections.iter().filter(|section| !is_new(section)).count(), bytes + 1);
     let mut machine = IdVec::filled(0, sections.len());
-    let mut mercury = IdVec::filled(0, if two_views { sections.len() } else { 0 });
     let mut renamed = Vec::new();
     let mut machine_only = Vec::new();
     for (id, section) in sections.enumerate().filter(|(_, section)| section.content != Content::Gone) {
@@ -152,16 +156,31 @@ fn name_sections(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) ->
     for id in machine_only {
         machine[id] = table.append(&sections[id].name.parts());
     }
-    for part in in_mercury {
+    SectionNames { machine, linked_size, renamed_size, table }
+}
+
+struct MercuryNames {
+    places: IdVec<SectionId, u32>,
+    table: StringTableBuilder,
+}
+
+/// The names of sections of the Mercury view, which stand behind all others.
+fn name_mercury_sections(facts: &Facts<'_, '_>) -> MercuryNames {
+    let sections = facts.plan.sections();
+    let parts = || facts.numbering.sections().iter().filter(|part| part.view == View::Mercury);
+    let bytes: usize = parts().map(|part| views::CAPSULE_PREFIX.len() + sections[part.section].name.len() + 1).sum();
+    let mut places = IdVec::filled(0, if facts.numbering.has_two_views() { sections.len() } else { 0 });
+    let mut table = StringTableBuilder::with_capacity(0, bytes);
+    for part in parts() {
         let section = &sections[part.section];
         let prefix = match section.content {
             Content::Text(_) | Content::UnifiedStubs => views::CAPSULE_PREFIX,
             _ => views::MERCURY_PREFIX,
         };
         let [relocation, start, stem] = section.name.parts();
-        mercury[part.section] = table.append(&[prefix, relocation, start, stem]);
+        places[part.section] = table.append(&[prefix, relocation, start, stem]);
     }
-    SectionNames { machine, mercury, linked_size, renamed_size, table: table.finish() }
+    MercuryNames { places, table }
 }
 
 struct SymbolNames {

@@ -232,11 +232,13 @@ impl Facts<'_, '_> {
         for piece in section.pieces.newest_first().with_replaced().filter(is_listed) {
             let file = self.inputs.file_of_section(piece.section);
             let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
-            // The newest first; there is hardly ever more than one.
             let is_list = |id: &InputSectionId| matches!(self.inputs.sections()[*id].role, Role::Relocations { .. });
-            let lists: Vec<InputSectionId> = self.inputs.attached(source).filter(is_list).collect();
+            let mut lists = self.inputs.attached(source).filter(is_list);
+            // The newest first; there is hardly ever more than one.
+            let oldest = lists.next();
+            let newer: Vec<InputSectionId> = lists.collect();
             let kept_before = run.kept.len();
-            for list in lists.into_iter().rev() {
+            for list in newer.into_iter().rev().chain(oldest) {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
                 let mut capsule = None;
                 let count = self.inputs.sections()[list].entries().len();
@@ -349,6 +351,10 @@ impl Facts<'_, '_> {
             return Decision::Drop;
         }
         let kept = keep(Referent::Symbol(self.aliased(id)), entry.addend);
+        // Where functions are is for the driver to say.
+        if symbol.function.is_some() {
+            return Decision::Keep(kept);
+        }
         // A relocatable output of the reference linker settles what no later definition can replace or make.
         let is_missing = symbol.definition.is_none() && is_shared_variable(symbol) && !is_dynamic(symbol);
         if !self.options.executable() && (symbol.binding == Binding::WEAK || is_missing) {
