@@ -166,7 +166,7 @@ impl<'data> Facts<'_, 'data> {
         let mut out = Encoded::default();
         for section in self.inputs.files()[file].sections.iter().rev().map(|id| &self.inputs.sections()[id]) {
             if section.role == Role::ModuleInfo {
-                let records: Vec<Record<'_>> = info::records(section.data).flatten().collect();
+                let records: Vec<Record<'_>> = info::records(section.data).map_while(Result::ok).collect();
                 records.into_iter().rev().for_each(|record| self.module_record(file, &record, &mut out));
             }
         }
@@ -256,7 +256,7 @@ impl<'data> Facts<'_, 'data> {
         let (file, section) = self.attributes.of(function).info?;
         let section = self.inputs.in_view(section, view)?;
         records.clear();
-        records.extend(info::records(self.inputs.sections()[section].data).flatten());
+        records.extend(info::records(self.inputs.sections()[section].data).map_while(Result::ok));
         Some(file)
     }
 

@@ -68,8 +68,12 @@ pub struct Facts<'facts, 'data> {
 const SHARED_DEBUG: [&str; 7] =
     [".debug_abbrev", ".debug_str", ".debug_loc", ".debug_macinfo", ".debug_pubnames", ".debug_pubtypes", ".nv_debug_ptx_txt"];
 
-/// The bytes of sections that are made here.
+/// The bytes of a section.
 enum Body {
+    /// It takes no room in the file.
+    Nowhere,
+    /// Those of its machine's side.
+    Shared,
     /// Written from the facts.
     FromFacts,
     /// Made already, up to where only zeros follow.
@@ -80,6 +84,7 @@ enum Body {
 pub struct Finished<'facts, 'data> {
     facts: Facts<'facts, 'data>,
     image: Image,
+    size: u64,
     bodies: Vec<Body>,
 }
 
@@ -95,6 +100,12 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Finished<'facts, 
     let sections = facts.plan.sections();
     let bodies: Vec<Body> = (facts.numbering.sections().iter())
         .map(|&part| {
+            if facts.shares_bytes(part) {
+                return Body::Shared;
+            }
+            if !facts.takes_bytes(part) {
+                return Body::Nowhere;
+            }
             let symbols = match part.view {
                 View::Machine => &mut machine,
                 View::Mercury => &mut mercury,
@@ -121,14 +132,8 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Finished<'facts, 
         })
         .collect();
     let image = headers::make(&facts, &names, &bodies);
-    Finished { facts, image, bodies }
-}
-
-impl FileSection {
-    /// Whether a section has room in the file. What takes none in the machine's view takes some in the other.
-    fn takes_bytes(self, header: &SectionHeader) -> bool {
-        self.view == View::Mercury || !SectionType(header.kind).is_no_bits()
-    }
+    let size = image.size();
+    Finished { facts, image, size, bodies }
 }
 
 impl Facts<'_, '_> {
@@ -242,6 +247,11 @@ impl Facts<'_, '_> {
         if let Some(companion) = capsule.get_mut(..4) {
             companion.copy_from_slice(&self.numbering.section(section, View::Machine).to_le_bytes());
         }
+    }
+
+    /// Whether a section has room in the file. What takes none in the machine's view takes some in the other.
+    fn takes_bytes(&self, part: FileSection) -> bool {
+        part.view == View::Mercury || !self.kind_in_file(self.plan.sections()[part.section].kind).is_no_bits()
     }
 
     /// Whether a section of the Mercury view has no bytes of its own in the file, but the machine's.

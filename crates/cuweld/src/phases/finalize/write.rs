@@ -54,7 +54,7 @@ impl Part<'_> {
 impl Finished<'_, '_> {
     /// The size of the file.
     pub fn size(&self) -> u64 {
-        self.image.size()
+        self.size
     }
 
     /// The file as a whole.
@@ -118,6 +118,7 @@ impl Finished<'_, '_> {
             Piece::Section(index) => match &self.bodies[index] {
                 Body::Made(bytes) => Some(vec![(0, bytes)]),
                 Body::FromFacts => self.facts.unchanged_pieces(self.facts.numbering.sections()[index], size),
+                Body::Nowhere | Body::Shared => None,
             },
             _ => None,
         }
@@ -167,13 +168,10 @@ impl Finished<'_, '_> {
         let header = &self.image.header;
         match self.piece(index) {
             Piece::FileHeader => 0..Header::SIZE as u64,
-            Piece::Section(index) => {
-                let (file_section, header) = (self.facts.numbering.sections()[index], &self.image.sections[index + 1]);
-                match file_section.takes_bytes(header) && !self.facts.shares_bytes(file_section) {
-                    true => header.offset..header.offset + header.size,
-                    false => 0..0,
-                }
-            }
+            Piece::Section(index) => match (&self.bodies[index], &self.image.sections[index + 1]) {
+                (Body::Nowhere | Body::Shared, _) => 0..0,
+                (Body::FromFacts | Body::Made(_), header) => header.offset..header.offset + header.size,
+            },
             Piece::SectionHeaders(first) => {
                 let end = self.image.sections.len().min(first + HEADERS_AT_ONCE);
                 table(header.section_header_offset, SectionHeader::SIZE, first..end)
@@ -188,6 +186,7 @@ impl Finished<'_, '_> {
             Piece::Section(index) => match &self.bodies[index] {
                 Body::Made(bytes) => out[..bytes.len()].copy_from_slice(bytes),
                 Body::FromFacts => self.facts.write_section(self.facts.numbering.sections()[index], out)?,
+                Body::Nowhere | Body::Shared => {}
             },
             Piece::SectionHeaders(first) => self.image.write_section_headers(first, out),
             Piece::ProgramHeaders => self.image.write_program_headers(out),

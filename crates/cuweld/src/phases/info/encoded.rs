@@ -22,8 +22,8 @@ struct Mention {
 
 impl Encoded {
     fn header(&mut self, format: u8, attribute: Attribute, value: u16) {
-        self.bytes.extend_from_slice(&[format, attribute.0]);
-        self.bytes.extend_from_slice(&value.to_le_bytes());
+        let [low, high] = value.to_le_bytes();
+        self.bytes.extend_from_slice(&[format, attribute.0, low, high]);
     }
 
     fn mention(&mut self, of: Referent) {
