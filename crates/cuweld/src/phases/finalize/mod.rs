@@ -335,12 +335,14 @@ impl Facts<'_, '_> {
         })
     }
 
-    /// The same, if the section consists of nothing else: they are in order, with zeros between them.
+    /// The same, or bytes that were put together before, if the section consists of nothing else: in order, with zeros between them.
     fn unchanged_pieces(&self, part: FileSection, size: u64) -> Option<Vec<(u64, &[u8])>> {
         let section = &self.plan.sections()[part.section];
-        let is_made_anew = part.view == View::Machine && self.machine_debug.of(part.section).is_some();
+        if let (View::Machine, Some(contents)) = (part.view, self.machine_debug.of(part.section)) {
+            return Some(vec![(0, &contents.bytes)]);
+        }
         let is_patched = !self.relocations.in_view(part.section, part.view).patches.is_empty();
-        if is_made_anew || is_patched || !matches!(section.content, Content::Pieces | Content::Debug) {
+        if is_patched || !matches!(section.content, Content::Pieces | Content::Debug) {
             return None;
         }
         let pieces: Vec<(u64, &[u8])> = self.pieces(part, section).filter(|(_, data)| !data.is_empty()).collect();

@@ -325,9 +325,8 @@ impl Facts<'_, '_> {
         let patch = |value: u64| Patch { offset: entry.offset, kind: entry.kind, value, bank: None, add: false };
 
         let row = &self.inputs.symbols()[mention];
-        let function = self.resolution.function(mention);
         let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
-        if follows_code(section) && explicit_in_input && function.is_some_and(was_dropped) {
+        if follows_code(section) && explicit_in_input && self.resolution.function(mention).is_some_and(was_dropped) {
             return Decision::Drop;
         }
         if self.options.keeps_relocations() {
