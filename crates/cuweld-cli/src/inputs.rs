@@ -66,7 +66,12 @@ pub enum Given<'files> {
 impl Files {
     /// How many bytes they have together.
     pub fn size(&self) -> usize {
-        self.files.iter().map(|file| file.bytes.as_ref().len()).sum()
+        self.contents().map(<[u8]>::len).sum()
+    }
+
+    /// Their contents.
+    pub fn contents(&self) -> impl Iterator<Item = &[u8]> {
+        self.files.iter().map(|file| file.bytes.as_ref())
     }
 
     /// What the library takes.

@@ -19,6 +19,7 @@ use cuweld::trace::Trace;
 use cuweld::{Demand, Finished, Input, Linked};
 use std::fs::File;
 use std::io::{self, Write};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -77,10 +78,12 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if has_many_files {
         resources::take(arguments.execution.threads, true);
     }
-    let files = trace.phase("read", || inputs::read(arguments));
+    // It is not worth the time to give them back one by one at the end.
+    let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));
     if !has_many_files {
         resources::take(arguments.execution.threads, files.size() >= resources::LARGE);
     }
+    resources::touch_ahead(files.contents().map(|bytes| cuweld::least_memory(bytes, target)).sum());
     files.check_outputs(arguments.outputs(), report)?;
     if let Some(folder) = &arguments.files.save_dir {
         save::save(folder, arguments, &files, report)?;

@@ -179,7 +179,7 @@ impl<'data> Facts<'_, 'data> {
     }
 
     fn is_stub(&self, symbol: InputSymbolId) -> bool {
-        match self.inputs.symbols()[symbol].place {
+        match self.inputs.symbols()[symbol].place() {
             Place::Section(section) => self.inputs.sections()[section].is_stub(),
             _ => false,
         }
@@ -189,7 +189,7 @@ impl<'data> Facts<'_, 'data> {
     fn referent(&self, symbol: InputSymbolId) -> Option<Referent> {
         let row: &InputSymbol<'_> = &self.inputs.symbols()[symbol];
         if row.kind == SymbolKind::SECTION {
-            let Place::Section(section) = row.place else { return None };
+            let Place::Section(section) = row.place() else { return None };
             return Some(Referent::Section(self.plan.placement(section)?.section));
         }
         let id = self.resolution.meaning(symbol)?;

@@ -17,7 +17,7 @@ use crate::options::Options;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
 use cubin::section::SectionType;
-use cubin::symbol::SymbolKind;
+use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
 use rayon::prelude::*;
 
@@ -183,8 +183,8 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
         numbers[section] = index as u32 + 1;
     }
 
-    let mut entries: Vec<Local> =
-        plan.locals().iter().copied().filter(|&entry| facts.is_listed(entry, &machine_number)).collect();
+    let mut entries = Vec::with_capacity(plan.locals().len() + plan.globals().len());
+    entries.extend(plan.locals().iter().copied().filter(|&entry| facts.is_listed(entry, &machine_number)));
     let locals = entries.len() as u32;
     entries.extend(plan.globals().iter().filter(|&&id| facts.is_listed_global(id)).map(|&id| Local::Symbol(id)));
     let linked_entries = entries.len();
@@ -403,8 +403,8 @@ impl Facts<'_, '_> {
     fn is_listed_global(&self, id: SymbolId) -> bool {
         let symbol = &self.resolution.symbols()[id];
         let names_unified_table =
-            symbol.definition.is_none() && symbol.name.starts_with("__U") && symbol.kind != SymbolKind::FUNCTION;
-        self.is_named(id) && !(self.options.drops_unified_tables() && names_unified_table)
+            || symbol.definition.is_none() && symbol.name.starts_with("__U") && symbol.kind != SymbolKind::FUNCTION;
+        self.is_named(id) && !(self.options.drops_unified_tables() && names_unified_table())
     }
 
     /// Whether a symbol that the plan lists has a name in the file.
@@ -415,6 +415,7 @@ impl Facts<'_, '_> {
 
 /// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
 /// a constant that the compiler made and that went elsewhere.
+#[inline]
 pub fn is_named(
     id: SymbolId,
     inputs: &Inputs<'_>,
@@ -424,11 +425,15 @@ pub fn is_named(
     options: &Options,
 ) -> bool {
     let symbol = &resolution.symbols()[id];
+    // Nearly all others are as simple as that.
+    if symbol.binding != Binding::LOCAL && !is_internal(symbol) && !is_shared_variable(symbol) {
+        return true;
+    }
     if options.executable() && is_leftover(symbol) {
         return false;
     }
     if let (true, Some(definition)) = (is_internal(symbol), symbol.definition)
-        && let Place::Section(section) = inputs.symbols()[definition.symbol].place
+        && let Place::Section(section) = inputs.symbols()[definition].place()
     {
         let is_there =
             |place: Placement| plan.sections()[place.section].content != Content::Gone && layout.size(place.section) > 0;

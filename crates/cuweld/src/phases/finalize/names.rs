@@ -196,8 +196,13 @@ struct SymbolNames {
 
 fn name_symbols(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) -> SymbolNames {
     let (plan_sections, plan_symbols) = (facts.plan.sections(), facts.resolution.symbols());
-    let is_named = |id: SymbolId| is_named(id, facts.inputs, facts.resolution, facts.plan, facts.layout, facts.options);
-    let mut table = StringTableBuilder::with_capacity(0, 0);
+    // Some have a name and no entry.
+    let is_named = |id: SymbolId| {
+        let has_entry = facts.numbering.symbol(id) != 0;
+        has_entry || is_named(id, facts.inputs, facts.resolution, facts.plan, facts.layout, facts.options)
+    };
+    let globals: usize = facts.plan.globals().iter().map(|&id| plan_symbols[id].name.len() + 1).sum();
+    let mut table = StringTableBuilder::with_capacity(0, globals);
     let mut place = |(id, text): (PrototypeId, &&str)| if facts.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
     let prototypes = IdVec::from(facts.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
     let mut symbols = IdVec::filled(0, plan_symbols.len());
@@ -222,9 +227,16 @@ fn name_symbols(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) -> 
             Local::SharedInstance(_) => shared_instance = table.add(&[SHARED_INSTANCE]),
         }
     }
-    // No two global symbols have the same name.
+    // No two global symbols have the same name, and few have one that is there already.
+    for (offset, name) in table.names() {
+        if let Some(id) = facts.resolution.named(facts.inputs, name) {
+            symbols[id] = offset;
+        }
+    }
     for &id in facts.plan.globals().iter().filter(|&&id| is_named(id)) {
-        symbols[id] = table.add_last(plan_symbols[id].name);
+        if symbols[id] == 0 {
+            symbols[id] = table.append(&[plan_symbols[id].name]);
+        }
     }
     let mut machine_sections = IdMap::default();
     let mut renamed_size = 0;
@@ -250,7 +262,7 @@ fn names_of_constants<'data>(facts: &Facts<'_, 'data>) -> IdMap<SymbolId, (&'dat
     }
     for object in facts.inputs.files().iter() {
         let constants = object.symbols.iter().filter_map(|symbol| {
-            let Place::Section(section) = facts.inputs.symbols()[symbol].place else { return None };
+            let Place::Section(section) = facts.inputs.symbols()[symbol].place() else { return None };
             let section = &facts.inputs.sections()[section];
             let id = facts.resolution.meaning(symbol)?;
             let is_constant = matches!(section.role, Role::FunctionConstants(_)) && is_internal(&facts.resolution.symbols()[id]);

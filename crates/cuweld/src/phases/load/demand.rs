@@ -1,6 +1,7 @@
 //! Which inputs take part: some are only there in case they are needed.
 
-use super::{Input, Parsed, Place};
+use super::{Input, InputSymbol, ObjectFile, Place};
+use crate::id::{IdVec, InputSymbolId};
 use crate::phases::undefined::is_driver_function;
 use cubin::symbol::Binding;
 use hashbrown::HashSet;
@@ -18,22 +19,31 @@ pub enum Demand {
 }
 
 /// The inputs that are not needed, in ascending order.
-pub(super) fn left_out(inputs: &[Input<'_>], parsed: &[Option<Parsed<'_>>], keep: &[String]) -> Vec<usize> {
+pub(super) fn left_out(
+    inputs: &[Input<'_>],
+    objects: &[Option<ObjectFile<'_>>],
+    symbols: &IdVec<InputSymbolId, InputSymbol<'_>>,
+    keep: &[String],
+) -> Vec<usize> {
     let mut open: Vec<usize> = (0..inputs.len()).filter(|&index| inputs[index].demand != Demand::Always).collect();
     if open.is_empty() {
         return open;
     }
+    let symbols_of = |index: usize| {
+        let object: Option<&ObjectFile<'_>> = objects.get(index).and_then(Option::as_ref);
+        object.into_iter().flat_map(|object| object.symbols.iter()).map(|id| &symbols[id])
+    };
     let mut names = Names::default();
     names.mentioned.extend(keep.iter().map(String::as_str));
-    for (object, _) in parsed.iter().zip(inputs).filter(|(_, input)| input.demand == Demand::Always) {
-        names.add(object.as_ref());
+    for (index, _) in inputs.iter().enumerate().filter(|(_, input)| input.demand == Demand::Always) {
+        names.add(symbols_of(index));
     }
     loop {
         let before = open.len();
         open.retain(|&index| {
-            let taken = inputs[index].demand == Demand::Definition && names.are_defined_by(parsed[index].as_ref());
+            let taken = inputs[index].demand == Demand::Definition && names.are_defined_by(symbols_of(index));
             if taken {
-                names.add(parsed[index].as_ref());
+                names.add(symbols_of(index));
             }
             !taken
         });
@@ -41,7 +51,7 @@ pub(super) fn left_out(inputs: &[Input<'_>], parsed: &[Option<Parsed<'_>>], keep
             open.retain(|&index| {
                 let taken = inputs[index].demand == Demand::Runtime;
                 if taken {
-                    names.add(parsed[index].as_ref());
+                    names.add(symbols_of(index));
                 }
                 !taken
             });
@@ -63,12 +73,15 @@ struct Names<'data> {
 }
 
 impl<'data> Names<'data> {
-    fn add(&mut self, object: Option<&Parsed<'data>>) {
-        for symbol in object.into_iter().flat_map(|object| &object.symbols) {
+    fn add<'table>(&mut self, symbols: impl Iterator<Item = &'table InputSymbol<'data>>)
+    where
+        'data: 'table,
+    {
+        for symbol in symbols {
             if symbol.binding == Binding::LOCAL || symbol.name.is_empty() {
                 continue;
             }
-            if symbol.place != Place::Undefined {
+            if symbol.place() != Place::Undefined {
                 self.defined.insert(symbol.name);
             } else if self.mentioned.insert(symbol.name) && symbol.is_function() {
                 self.functions.push(symbol.name);
@@ -77,10 +90,13 @@ impl<'data> Names<'data> {
     }
 
     /// Whether an object defines a name that is missing.
-    fn are_defined_by(&self, object: Option<&Parsed<'data>>) -> bool {
-        object.into_iter().flat_map(|object| &object.symbols).any(|symbol| {
+    fn are_defined_by<'table>(&self, mut symbols: impl Iterator<Item = &'table InputSymbol<'data>>) -> bool
+    where
+        'data: 'table,
+    {
+        symbols.any(|symbol| {
             symbol.binding != Binding::LOCAL
-                && symbol.place != Place::Undefined
+                && symbol.place() != Place::Undefined
                 && self.mentioned.contains(symbol.name)
                 && !self.defined.contains(symbol.name)
         })

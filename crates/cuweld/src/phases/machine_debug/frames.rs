@@ -208,10 +208,10 @@ impl<'data> Facts<'_, 'data> {
         let places = || {
             let definition =
                 self.relocate.resolution.symbols()[self.relocate.resolution.functions()[function].symbol].definition?;
-            let (_, code) = self.relocate.resolution.code(inputs, function)?;
+            let code = self.relocate.resolution.code(inputs, function)?;
             let machine = inputs.in_view(code, View::Machine)?;
             let capsule = Capsule::new(inputs.sections()[code].data).ok()?;
-            Places::new(capsule, inputs.sections()[machine].data, inputs.symbols()[definition.symbol].size).ok()
+            Places::new(capsule, inputs.sections()[machine].data, inputs.symbols()[definition].size).ok()
         };
         places().unwrap_or_default()
     }

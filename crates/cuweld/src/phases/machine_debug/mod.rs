@@ -231,7 +231,7 @@ impl<'data> Facts<'_, 'data> {
         let inputs = self.inputs();
         for entry in self.relocations(file, linked) {
             let Some(row) = entry.symbol.map(|symbol| &inputs.symbols()[symbol]) else { continue };
-            let (SymbolKind::SECTION, Place::Section(target)) = (row.kind, row.place) else { continue };
+            let (SymbolKind::SECTION, Place::Section(target)) = (row.kind, row.place()) else { continue };
             let Some(place) = self.relocate.plan.placement(target) else { continue };
             let field = entry.kind.row().map(|row| row.field).unwrap_or_default();
             let value = entry.addend.wrapping_add_unsigned(place.offset).cast_unsigned();
@@ -316,7 +316,7 @@ impl<'data> Facts<'_, 'data> {
             };
             let entry = InputRelocation { offset, ..entry };
             let row = &self.inputs().symbols()[symbol];
-            match (row.kind, row.place) {
+            match (row.kind, row.place()) {
                 (SymbolKind::SECTION, Place::Section(target)) => {
                     let base = bases.get(&target).copied().unwrap_or(0);
                     let addend = entry.addend.wrapping_add_unsigned(base);

@@ -95,7 +95,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             plan: Plan {
                 sections: IdVec::with_capacity(sections_of_functions(facts.inputs) + OTHER_SECTIONS),
                 locals: Vec::new(),
-                globals: Vec::new(),
+                globals: Vec::with_capacity(facts.resolution.symbols().len()),
                 placement: IdVec::filled(None, facts.inputs.sections().len()),
                 functions: IdVec::filled(FunctionSections::default(), facts.resolution.functions().len()),
                 module_shared: None,
@@ -196,15 +196,15 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// First pass: functions.
     fn functions(&mut self, file: FileId) {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
-        for symbol in inputs.files()[file].symbols.iter() {
+        for &symbol in &inputs.files()[file].functions {
             let row = &inputs.symbols()[symbol];
-            let Some(function) = (if row.is_function() { resolution.function(symbol) } else { None }) else { continue };
+            let Some(function) = resolution.function(symbol) else { continue };
             if !self.facts.live.contains(function) {
                 self.leave_name(function, symbol);
                 continue;
             }
             self.list(symbol);
-            if let (Place::Section(code), Fate::Taken | Fate::Replaced) = (row.place, resolution.fate(symbol)) {
+            if let (Place::Section(code), Fate::Taken | Fate::Replaced) = (row.place(), resolution.fate(symbol)) {
                 self.code(function, code);
             }
         }
@@ -219,7 +219,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let dropped = options.executable()
             && ((is_internal(symbol) && !options.preserve_relocations)
                 || (is_shared_variable(symbol) && !options.shows_shared_variables()));
-        if symbol.first.symbol == mention && !dropped && !self.is_left_by_replaced_code(mention) {
+        if symbol.first == mention && !dropped && !self.is_left_by_replaced_code(mention) {
             match symbol.part {
                 Part::Local => self.plan.locals.push(Local::Symbol(id)),
                 Part::Global => self.plan.globals.push(id),
@@ -231,10 +231,12 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// counts have taken its place, and the link that a relocatable output is made for can not tell them apart.
     fn is_left_by_replaced_code(&self, mention: InputSymbolId) -> bool {
         let inputs = self.facts.inputs;
-        let Place::Section(section) = inputs.symbols()[mention].place else { return false };
+        if !self.facts.options.keeps_relocations() {
+            return false;
+        }
+        let Place::Section(section) = inputs.symbols()[mention].place() else { return false };
         let section = &inputs.sections()[section];
-        self.facts.options.keeps_relocations()
-            && matches!(section.role, Role::FunctionConstants(bank) if bank != 0)
+        matches!(section.role, Role::FunctionConstants(bank) if bank != 0)
             && section.target.is_some_and(|code| self.facts.resolution.code_fate(inputs, code) == Fate::Replaced)
     }
 
@@ -306,7 +308,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             let row = &inputs.symbols()[symbol];
             let Some(id) = (if row.is_function() { None } else { resolution.meaning(symbol) }) else { continue };
             let fate = resolution.fate(symbol);
-            match row.place {
+            match row.place() {
                 Place::Section(section) if fate != Fate::Lost => {
                     if self.plan.placement[section].is_none() {
                         self.place(section, Cause::Symbol);
@@ -443,7 +445,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let resolution = self.facts.resolution;
         let symbol = &resolution.symbols()[resolution.functions()[function].symbol];
         symbol.binding != Binding::WEAK
-            && symbol.definition.is_some_and(|definition| self.facts.inputs.files()[definition.file].sections.first() <= section)
+            && symbol.definition.is_some_and(|definition| {
+                definition < self.facts.inputs.files()[self.facts.inputs.file_of_section(section)].symbols.end()
+            })
     }
 
     /// Third pass: sections.
@@ -503,7 +507,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let symbols = self.facts.inputs.symbols();
         self.facts.inputs.relocations(file, relocations).any(|entry| {
             let symbol = entry.symbol.map(|symbol| &symbols[symbol]).filter(|symbol| symbol.kind == SymbolKind::SECTION);
-            match symbol.map(|symbol| symbol.place) {
+            match symbol.map(|symbol| symbol.place()) {
                 Some(Place::Section(section)) => self.plan.placement[section].is_some_and(|place| place.offset > 0),
                 _ => false,
             }
