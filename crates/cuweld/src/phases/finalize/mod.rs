@@ -32,6 +32,7 @@ use cubin::relocation::{self, Mode, Relocation};
 use cubin::section::SectionType;
 use cubin::write::Image;
 use names::Names;
+use rayon::prelude::*;
 
 /// The facts that the file is made from.
 pub struct Facts<'facts, 'data> {
@@ -91,9 +92,8 @@ pub struct Finished<'facts, 'data> {
 /// Makes everything but the copy of the inputs' bytes.
 pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Finished<'facts, 'data> {
     let (names, section_names, symbol_names) = names::name(&facts);
-    let mut tables = [Some(section_names), Some(symbol_names)];
     let sections = facts.plan.sections();
-    let bodies: Vec<Body> = (facts.numbering.sections().iter())
+    let mut bodies: Vec<Body> = (facts.numbering.sections().par_iter().with_min_len(1024))
         .map(|&part| {
             if facts.shares_bytes(part) {
                 return Body::Shared;
@@ -102,8 +102,6 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Finished<'facts, 
                 return Body::Nowhere;
             }
             let made = match sections[part.section].content {
-                Content::SectionNames => tables[0].take(),
-                Content::SymbolNames => tables[1].take(),
                 Content::SymbolSectionNumbers => symbols::section_numbers(&facts, &names, part.view),
                 Content::ToolNotes => Some(notes::tools(&facts)),
                 Content::CudaNote => Some(notes::cuda(&facts)),
@@ -121,6 +119,8 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Finished<'facts, 
             made.map_or(Body::FromFacts, Body::Made)
         })
         .collect();
+    // Every file starts with the two tables of names.
+    bodies.iter_mut().zip([section_names, symbol_names]).for_each(|(body, table)| *body = Body::Made(table));
     let image = headers::make(&facts, &names, &bodies);
     let size = image.size();
     Finished { facts, names, image, size, bodies }
