@@ -69,6 +69,11 @@ impl Files {
         self.contents().map(<[u8]>::len).sum()
     }
 
+    /// Lets go of memory that holds what was looked at so far.
+    pub fn forget(&self) {
+        self.files.iter().for_each(|file| file.bytes.forget());
+    }
+
     /// Their contents.
     pub fn contents(&self) -> impl Iterator<Item = &[u8]> {
         self.files.iter().map(|file| file.bytes.as_ref())

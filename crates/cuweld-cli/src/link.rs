@@ -7,7 +7,7 @@ use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
 use crate::output::{self, Pending};
-use crate::resources;
+use crate::resources::{self, Size};
 use crate::save;
 use crate::side_files;
 use cubin::target::{Target, Views};
@@ -76,12 +76,12 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
     if has_many_files {
-        resources::take(arguments.execution.threads, true);
+        resources::take(arguments.execution.threads, Size::ManyFiles);
     }
     // It is not worth the time to give them back one by one at the end.
     let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));
     if !has_many_files {
-        resources::take(arguments.execution.threads, files.size() >= resources::LARGE);
+        resources::take(arguments.execution.threads, Size::of(files.size()));
     }
     resources::touch_ahead(files.contents().map(|bytes| cuweld::least_memory(bytes, target)).sum());
     files.check_outputs(arguments.outputs(), report)?;
@@ -133,7 +133,9 @@ fn link_files(
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let options = Options { host_section, unified_index, ..options(arguments, messages, target, &unpacked) };
-            let save = |image: &Finished<'_, '_>, report: &mut Report| save_image(arguments, |file| image.write_to(file), report);
+            let save = |image: &Finished<'_, '_>, report: &mut Report| {
+                save_image(arguments, |file| image.write_to(&mut Forgetful { file, files, unforgotten: 0 }), report)
+            };
             let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
@@ -181,6 +183,31 @@ fn link_files(
     match &arguments.files.time_trace {
         Some(path) => write(path, trace.to_json().as_bytes(), report),
         None => Ok(()),
+    }
+}
+
+/// Writes a file, and lets go of the memory of inputs now and then: what was copied is hardly ever looked at again.
+struct Forgetful<'link> {
+    file: &'link mut File,
+    files: &'link Files,
+    unforgotten: usize,
+}
+
+impl Write for Forgetful<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        /// After this many bytes.
+        const NOW_AND_THEN: usize = 4 << 20;
+        let written = self.file.write(bytes)?;
+        self.unforgotten += written;
+        if self.unforgotten >= NOW_AND_THEN {
+            self.unforgotten = 0;
+            self.files.forget();
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 
