@@ -149,6 +149,8 @@ fn read_all(arguments: &LinkArguments, files: &mut Files) -> Result<(), Box<Diag
         true => items.iter().map(|item| find(item)).collect(),
         false => items.par_iter().map(|item| find(item)).collect(),
     };
+    files.files.reserve_exact(found.len());
+    files.opened.reserve_exact(found.len());
     let mut archives = HashSet::new();
     for (index, (item, found)) in items.into_iter().zip(found).enumerate() {
         let Found { file, passed_over } = found.map_err(|error| unreadable(shown(&item.source), &error))?;
