@@ -165,21 +165,15 @@ pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) 
 }
 
 impl Facts<'_, '_> {
-    /// What a function adds by itself.
-    fn own(&self, function: FunctionId) -> Flow {
+    /// Adds what a function needs by itself, all but the stacks.
+    fn add_own(&self, function: FunctionId, flow: &mut Flow) {
         let attributes = self.attributes.of(function);
-        let is_defined = self.resolution.code(self.inputs, function).is_some();
-        let mut flow = Flow {
-            registers: attributes.registers,
-            stack: Some(attributes.frame.into()),
-            return_stack: Some(attributes.return_stack.unwrap_or(0).into()),
-            sparsity: match attributes.sparsity {
-                Some(mask) => mask,
-                None if is_defined && self.live.contains(function) && !self.live.is_stub(function) => UNKNOWN_SPARSITY,
-                None => 0,
-            },
-            values: Vec::new(),
-            externs: Vec::new(),
+        let is_defined = || self.resolution.code(self.inputs, function).is_some();
+        flow.registers = flow.registers.max(attributes.registers);
+        flow.sparsity |= match attributes.sparsity {
+            Some(mask) => mask,
+            None if self.live.contains(function) && is_defined() && !self.live.is_stub(function) => UNKNOWN_SPARSITY,
+            None => 0,
         };
         for &(row, value, moment) in &attributes.flowing {
             flow.note_value(row, value, moment);
@@ -191,7 +185,6 @@ impl Facts<'_, '_> {
                 }
             }
         }
-        flow
     }
 
     /// One sweep over the components, callees first.
@@ -204,9 +197,10 @@ impl Facts<'_, '_> {
             let deeper = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.max(b));
             for &node in self.components.members(component) {
                 if (node as usize) < self.graph.len() {
-                    let own = self.own(FunctionId::from_index(node as usize));
-                    (frame, return_frame) = (own.stack.unwrap_or(0), own.return_stack.unwrap_or(0));
-                    flow.absorb(&own);
+                    let function = FunctionId::from_index(node as usize);
+                    let attributes = self.attributes.of(function);
+                    (frame, return_frame) = (attributes.frame.into(), attributes.return_stack.unwrap_or(0).into());
+                    self.add_own(function, &mut flow);
                 }
                 for next in self.graph.successors(node) {
                     let next = self.components.of_node(next);
@@ -230,7 +224,7 @@ impl Facts<'_, '_> {
     fn whole_program(&self) -> Flow {
         let mut flow = Flow::EMPTY;
         for function in self.live.functions() {
-            flow.absorb(&self.own(function));
+            self.add_own(function, &mut flow);
         }
         flow
     }
