@@ -120,7 +120,7 @@ static SUITABLE: [(&str, &[u16]); 109] = [
     ("TLD", &[0xf66]),
     ("UFLO", &[0x2bd]),
     ("UIADD3", &[0x290, 0x890]),
-    ("UIMAD", &[0x2a4, 0x4a4, 0x8a4]),
+    ("UIMAD", &[0x2a4, 0x2a5, 0x4a4, 0x8a4]),
     ("UISETP", &[0x28c, 0x88c]),
     ("ULEA", &[0x291]),
     ("ULOP3", &[0x892]),

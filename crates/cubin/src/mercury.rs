@@ -75,6 +75,8 @@ pub struct Places {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     mercury: u64,
+    /// What fills up before it, or else the first machine instruction.
+    before: u64,
     /// The first machine instruction.
     first: u64,
     /// The last one. What only fills up belongs to the instruction before it, except at the end.
@@ -84,7 +86,7 @@ struct Place {
 impl Places {
     /// The places in a function, as far as they are known: its capsule, its machine code, and the size of its Mercury code.
     pub fn new(capsule: Capsule<'_>, code: &[u8], mercury_size: u64) -> Result<Self> {
-        let (mut lengths, mut groups, mut end) = (Vec::new(), Vec::<(u64, u64)>::new(), None);
+        let (mut lengths, mut groups, mut end) = (Vec::new(), Vec::<[u64; 3]>::new(), None);
         capsule.walk(|machine, token| {
             let [start, last] =
                 [machine.start, machine.end.saturating_sub(1)].map(|index| index.saturating_mul(INSTRUCTION_SIZE));
@@ -92,9 +94,13 @@ impl Places {
             let instruction = usize::try_from(start).ok().and_then(|start| code.get(start..)).filter(|it| !it.is_empty());
             end = Some((mercury_size, start)).filter(|_| token.length == Some(0));
             if let Some(instruction) = instruction.filter(|_| token.length != Some(0)) {
-                groups.last_mut().into_iter().for_each(|group| group.1 = start.saturating_sub(INSTRUCTION_SIZE));
+                let before = groups.last_mut().map_or(start, |[.., end]| {
+                    let before = end.saturating_add(INSTRUCTION_SIZE);
+                    *end = start.saturating_sub(INSTRUCTION_SIZE);
+                    before
+                });
                 lengths.push(token.length.or_else(|| length(instruction)));
-                groups.push((start, last));
+                groups.push([before, start, last]);
             }
         })?;
         let known: u64 = lengths.iter().flatten().sum();
@@ -104,7 +110,7 @@ impl Places {
         {
             lengths[index] = mercury_size.checked_sub(known);
         }
-        let place = |(mercury, &(first, last)): (u64, &(u64, u64))| Place { mercury, first, last };
+        let place = |(mercury, &[before, first, last]): (u64, &[u64; 3])| Place { mercury, before, first, last };
         let from_start = lengths.iter().scan(Some(0), |place: &mut Option<u64>, length| {
             let here = (*place)?;
             *place = length.map(|length| here + length);
@@ -131,10 +137,10 @@ impl Places {
         self.at(mercury).map(|place| place.first)
     }
 
-    /// The machine code of the Mercury instruction at a place, or what is behind all machine code, at the place behind all Mercury code.
+    /// Behind the machine code of what is before a place, where a Mercury instruction starts or all Mercury code ends.
     #[must_use]
-    pub fn machine_or_end(&self, mercury: u64) -> Option<u64> {
-        self.machine(mercury).or_else(|| self.end.filter(|end| end.0 == mercury).map(|end| end.1))
+    pub fn machine_behind(&self, mercury: u64) -> Option<u64> {
+        self.at(mercury).map(|place| place.before).or_else(|| self.end.filter(|end| end.0 == mercury).map(|end| end.1))
     }
 
     /// The last machine instruction of the Mercury instruction at a place, likewise.
@@ -210,7 +216,7 @@ mod tests {
         let places = Places::new(Capsule::new(&data)?, &code, 32)?;
         assert_eq!([0, 16].map(|place| places.machine(place)), [Some(0), Some(64)]);
         assert_eq!([0, 16].map(|place| places.machine_last(place)), [Some(48), Some(64)]);
-        assert_eq!([16, 24, 32].map(|place| places.machine_or_end(place)), [Some(64), None, Some(80)]);
+        assert_eq!([0, 16, 24, 32].map(|place| places.machine_behind(place)), [Some(0), Some(16), None, Some(80)]);
         Ok(())
     }
 }

@@ -187,7 +187,7 @@ impl<'data> Facts<'_, 'data> {
                     .iter()
                     .filter(|step| !step.rule.is_empty())
                     .chain(&end)
-                    .filter_map(|step| Some((places.machine_or_end(step.place)? / CODE_UNIT, step.rule)));
+                    .filter_map(|step| Some((places.machine_behind(step.place)? / CODE_UNIT, step.rule)));
                 steps.extend(placed);
             }
         }

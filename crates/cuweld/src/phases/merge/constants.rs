@@ -182,7 +182,7 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     let end = (offset + size).next_multiple_of(align);
     let pieces = std::mem::take(&mut walk.plan.sections[section].pieces);
     // Jump tables of the Mercury view hold places in code that are not known yet, so their relocations come with them.
-    if walk.plan.sections[section].relocations.explicit.is_some() {
+    if size > 0 && walk.plan.sections[section].relocations.explicit.is_some() {
         for &bank in &banks {
             walk.relocation_section(bank, true);
         }
