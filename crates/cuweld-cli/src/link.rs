@@ -92,7 +92,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
 
 /// What was read.
 struct Inputs<'files> {
-    files: &'files Files,
+    files: &'files Files<'files>,
     target: &'static Target,
     host_section: Option<Vec<u8>>,
     unified_index: Option<UnifiedIndex>,
@@ -105,11 +105,13 @@ fn link_files(
     report: &mut Report,
     trace: &mut Trace,
 ) -> Result<(), Failure> {
-    let raw = files.raw_inputs();
-    if arguments.messages.trace {
-        raw.iter().for_each(|input| report.list(input.name.as_str()));
-    }
-    let unpacked = trace.phase("unpack", || unpack(&raw, &unpack_options(arguments, messages, target), report))?;
+    let unpacked = trace.phase("unpack", || {
+        let raw = files.raw_inputs(arguments);
+        if arguments.messages.trace {
+            raw.iter().for_each(|input| report.list(&*input.name));
+        }
+        unpack(&raw, &unpack_options(arguments, messages, target), report)
+    })?;
     say_how_reading_went(files, report)?;
     let explains = arguments.messages.verbose && !messages.as_reference(arguments);
     if explains {
@@ -135,7 +137,7 @@ fn link_files(
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && report.diagnostics().any(is_missing) {
-                    explain_missing_names(&raw, target, report);
+                    explain_missing_names(&files.raw_inputs(arguments), target, report);
                     if !explains {
                         say_what_was_skipped(files, &unpacked, report);
                     }
@@ -223,7 +225,7 @@ fn for_virtual_architecture(arguments: &LinkArguments, messages: &Messages, repo
 }
 
 /// Says what was found while inputs were read. That comes behind what there is to say about the contents of those that were read.
-fn say_how_reading_went(files: &Files, report: &mut Report) -> Result<(), Failure> {
+fn say_how_reading_went(files: &Files<'_>, report: &mut Report) -> Result<(), Failure> {
     if let Some(failure) = &files.failure {
         return report.fatal(failure.clone());
     }
@@ -236,7 +238,7 @@ fn say_how_reading_went(files: &Files, report: &mut Report) -> Result<(), Failur
     Ok(())
 }
 
-fn say_what_was_skipped(files: &Files, unpacked: &Unpacked<'_>, report: &mut Report) {
+fn say_what_was_skipped(files: &Files<'_>, unpacked: &Unpacked<'_>, report: &mut Report) {
     for Skipped { name, why } in &unpacked.skipped {
         report.say(Message::Skipped { file: name.clone(), why: why.to_string() });
     }

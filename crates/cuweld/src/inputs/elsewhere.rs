@@ -84,7 +84,7 @@ pub fn explain_missing_names(inputs: &[RawInput<'_>], target: &Target, report: &
 
 /// Looks at everything in an input that was no part of the link.
 fn search(input: &Opened<'_>, target: &Target, names: &mut Names, suspects: &mut Vec<String>) {
-    let file = input.name.as_str();
+    let file = &*input.name;
     match &input.contents {
         Content::Fatbin(bytes) => search_fatbins(file, fatbins(bytes), names),
         Content::Host(object) => {

@@ -6,12 +6,13 @@ use crate::phases::load::Demand;
 use fatbin::archive::{Contents, Member};
 use fatbin::identify::{ByteOrder, Class, Form, HostElf};
 use fatbin::{Archive, HostObject, Kind, identify};
+use std::borrow::Cow;
 
 /// One file or member, told by its contents.
 #[derive(Debug)]
 pub(super) struct Opened<'data> {
-    pub name: String,
-    pub path: String,
+    pub name: Cow<'data, str>,
+    pub path: Cow<'data, str>,
     pub member: bool,
     pub demand: Demand,
     pub contents: Content<'data>,
@@ -64,7 +65,7 @@ fn add_members<'data>(
             let nested = archive.parse_nested(&member, bytes).map_err(|error| damaged(name, &error))?;
             add_members(&nested, input, &member_name, found)?;
         } else {
-            found.push(RawInput { name: member_name, bytes, member: true, ..input.clone() });
+            found.push(RawInput { name: member_name.into(), bytes, member: true, ..input.clone() });
         }
     }
     Ok(())
@@ -91,7 +92,7 @@ fn tell(input: RawInput<'_>, unknown: Unknown) -> Result<Opened<'_>, Box<Message
         kind if input.member => Content::Nothing(Why::Kind(kind)),
         kind => {
             let message = match unknown {
-                Unknown::Refuse => Some(Box::new(Message::UnknownFormat { file: input.name.clone(), found: kind.to_string() })),
+                Unknown::Refuse => Some(Box::new(Message::UnknownFormat { file: input.name.to_string(), found: kind.to_string() })),
                 Unknown::ByName => by_name(&input, false),
             };
             match message {
@@ -108,7 +109,7 @@ const LEAST_SIZE: usize = 56;
 
 /// What the reference linker says of a file whose contents do not fit its name, if it says anything.
 fn by_name(input: &RawInput<'_>, host_object: bool) -> Option<Box<Message>> {
-    let file = input.name.clone();
+    let file = input.name.to_string();
     let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
     let message = match extension {
         _ if input.member => return None,
