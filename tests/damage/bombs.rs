@@ -11,9 +11,14 @@ const LIMITS: &str = "ulimit -c 0; ulimit -d 98304; ulimit -t 4; exec \"$0\" \"$
 
 /// Links for sm_90, under limits.
 fn link(folder: &TempDir, files: &[&str]) -> io::Result<Output> {
+    link_with("-arch=sm_90", folder, files)
+}
+
+/// Links with a first option, under limits.
+pub fn link_with(option: &str, folder: &TempDir, words: &[&str]) -> io::Result<Output> {
     Command::new("sh")
-        .args(["-c", LIMITS, env!("CARGO_BIN_EXE_cuweld"), "-arch=sm_90", "--threads=2", "-o=out.cubin"])
-        .args(files)
+        .args(["-c", LIMITS, env!("CARGO_BIN_EXE_cuweld"), option, "--threads=2", "-o=out.cubin"])
+        .args(words)
         .current_dir(folder)
         .output()
 }

@@ -161,12 +161,7 @@ fn what_was_found_before_is_not_found_again() -> std::io::Result<()> {
         fs::write(folder.path().join("a"), first)?;
         fs::write(folder.path().join("b"), second)?;
         for options in [&[][..], &["-g"], &["-r"], &["-preserve-relocs"], &["-v"]] {
-            let run = Command::new(env!("CARGO_BIN_EXE_cuweld"))
-                .arg(format!("-arch=sm_{}", head[0]))
-                .args(options)
-                .args(["a", "b", "-o", "out.cubin"])
-                .current_dir(folder.path())
-                .output()?;
+            let run = bombs::link_with(&format!("-arch=sm_{}", head[0]), &folder, &[&["a", "b"], options].concat())?;
             let text = String::from_utf8_lossy(&run.stderr);
             assert!(matches!(run.status.code(), Some(0 | 1 | 255)), "{} {options:?}: {text}", path.display());
         }

@@ -7,6 +7,7 @@
 mod seeds;
 
 use std::fs;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
@@ -21,20 +22,26 @@ const FLAGS: &[&str] = &[
     "-Ccodegen-units=1",
 ];
 
-/// What the fuzzer holds a target to: seconds for one input, megabytes at once, megabytes in all.
-const LIMITS: [&str; 3] = ["-timeout=5", "-malloc_limit_mb=256", "-rss_limit_mb=1024"];
+/// What the fuzzer holds a target to: seconds for one input (of the clock on the wall: the machine may be busy with other
+/// things), megabytes at once, megabytes in all.
+const LIMITS: [&str; 3] = ["-timeout=20", "-malloc_limit_mb=256", "-rss_limit_mb=1024"];
 
-const USAGE: &str = "cargo xtask fuzz [--seconds N] [--jobs N] [TARGET...]";
+/// How many of a fuzzer's last lines tell what it found.
+const LAST_LINES: usize = 40;
 
-/// Runs each target for some seconds, and says whether none found anything. Findings are kept in `fuzz/artifacts`.
+const USAGE: &str = "cargo xtask fuzz [--seconds N] [--jobs N] [--seed N] [TARGET...]";
+
+/// Runs each target for some seconds, and says whether none found anything. Findings are kept in `fuzz/artifacts`, beside all that
+/// the fuzzer printed. The same seed tries the same inputs in the same order, as far as the time reaches; 0 is a new seed each time.
 pub fn main(words: &[String]) -> Result<bool, String> {
-    let (mut seconds, mut jobs, mut chosen) = (60, 1, Vec::new());
+    let (mut seconds, mut jobs, mut seed, mut chosen) = (60, 1, 0, Vec::new());
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut number = || words.next().and_then(|value| value.parse::<usize>().ok()).ok_or(USAGE);
         match word.as_str() {
             "--seconds" => seconds = number()?,
             "--jobs" => jobs = number()?.max(1),
+            "--seed" => seed = number()?,
             option if option.starts_with('-') => return Err(USAGE.into()),
             target => chosen.push(target.to_owned()),
         }
@@ -48,10 +55,19 @@ pub fn main(words: &[String]) -> Result<bool, String> {
     let programs = build(&root)?;
     let mut all_well = true;
     for names in chosen.chunks(jobs) {
-        let running: Result<Vec<Child>, String> = names.iter().map(|name| start(&root, &programs, name, seconds)).collect();
+        let running: Result<Vec<Child>, String> = names.iter().map(|name| start(&root, &programs, name, seconds, seed)).collect();
         for (name, mut child) in names.iter().zip(running?) {
             let status = child.wait().map_err(|error| format!("{name}: {error}"))?;
-            println!("{name}: {}", if status.success() { "nothing found" } else { "found something, see fuzz/artifacts" });
+            let printed = fs::read(log(&root, name)).map_err(|error| format!("{name}: {error}"))?;
+            let printed = String::from_utf8_lossy(&printed);
+            if status.success() {
+                let runs = printed.lines().find(|line| line.starts_with("Done ")).unwrap_or_default();
+                println!("{name}: nothing found. {runs}");
+            } else {
+                let lines: Vec<&str> = printed.lines().collect();
+                let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+                println!("{name}: {status}. What it found is in fuzz/artifacts/{name}:\n{}", last.join("\n"));
+            }
             all_well &= status.success();
         }
     }
@@ -95,20 +111,30 @@ fn host() -> Result<String, String> {
     line.map(str::to_owned).ok_or_else(|| "rustc does not say which machine it compiles for".to_owned())
 }
 
-fn start(root: &Path, programs: &Path, name: &str, seconds: usize) -> Result<Child, String> {
+/// The file that a target's output goes to.
+fn log(root: &Path, name: &str) -> PathBuf {
+    root.join("fuzz/artifacts").join(name).join("log")
+}
+
+fn start(root: &Path, programs: &Path, name: &str, seconds: usize, seed: usize) -> Result<Child, String> {
     let (corpus, artifacts) = (root.join("fuzz/corpus").join(name), root.join("fuzz/artifacts").join(name));
     for folder in [&corpus, &artifacts] {
         fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     seeds::plant(root, name, &corpus)?;
+    let printed = File::create(log(root, name)).map_err(|error| format!("{name}: {error}"))?;
+    let printed_too = printed.try_clone().map_err(|error| format!("{name}: {error}"))?;
     Command::new(programs.join(name))
         .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-seed={seed}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
         .args(LIMITS)
         .arg("-print_final_stats=1")
         .arg(&corpus)
         // One thread: which code an input reaches must not depend on chance.
         .env("RAYON_NUM_THREADS", "1")
+        .stdout(printed)
+        .stderr(printed_too)
         .spawn()
         .map_err(|error| format!("{name}: {error}"))
 }

@@ -1,26 +1,16 @@
 //! `ptxas`: from PTX to machine code.
 
-use crate::{Error, lines};
+use crate::lines;
+use cuweld::inputs::lower::{Assembled, Assembly, CompilerError, OBJECT_NAME, PTX_NAME};
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The assembler.
 #[derive(Clone, Debug)]
 pub struct Assembler {
     path: PathBuf,
-}
-
-/// What the assembler made.
-#[derive(Clone, Debug)]
-pub struct Assembled {
-    /// The file.
-    pub image: Vec<u8>,
-    /// What the assembler said, line by line.
-    pub messages: Vec<String>,
-    /// How long it took.
-    pub duration: Duration,
 }
 
 impl Assembler {
@@ -31,34 +21,34 @@ impl Assembler {
 
     /// Assembles `text`.
     ///
-    /// The assembler runs in a private folder, where the text has the name `text_name` and the result `result_name`: these names
-    /// appear in its messages and in the result.
+    /// The assembler runs in a private folder, where the text and the result have names that are always the same: they appear in its
+    /// messages and in the result.
     ///
     /// # Errors
     /// When the assembler refuses the text or can not be run.
-    pub fn assemble(&self, text: &[u8], arguments: &[String], text_name: &str, result_name: &str) -> Result<Assembled, Error> {
-        let unusable = |what: &str, error: std::io::Error| Error::Unusable(format!("{what}: {error}"));
+    pub fn assemble(&self, assembly: &Assembly<'_>) -> Result<Assembled, CompilerError> {
+        let unusable = |what: &str, error: std::io::Error| CompilerError::Unusable(format!("{what}: {error}"));
         let start = Instant::now();
         let folder = private_folder().map_err(|error| unusable("a temporary folder could not be made", error))?;
-        fs::write(folder.path().join(text_name), text)
+        fs::write(folder.path().join(PTX_NAME), assembly.text)
             .map_err(|error| unusable("a temporary file could not be written", error))?;
         let output = Command::new(&self.path)
             .current_dir(folder.path())
-            .args(arguments)
-            .arg(text_name)
-            .args(["-o", result_name])
+            .args(&assembly.arguments)
+            .arg(PTX_NAME)
+            .args(["-o", OBJECT_NAME])
             .stdin(Stdio::null())
             .output()
             .map_err(|error| unusable(&format!("'{}' could not be run", self.path.display()), error))?;
         let mut messages = lines(&output.stdout);
         messages.extend(lines(&output.stderr));
-        let image = fs::read(folder.path().join(result_name));
+        let image = fs::read(folder.path().join(OBJECT_NAME));
         match image {
             Ok(image) if output.status.success() => Ok(Assembled { image, messages, duration: start.elapsed() }),
             _ if messages.is_empty() => {
-                Err(Error::Unusable(format!("'{}' ended without a result ({})", self.path.display(), output.status)))
+                Err(CompilerError::Unusable(format!("'{}' ended without a result ({})", self.path.display(), output.status)))
             }
-            _ => Err(Error::Refused(messages.join("\n"))),
+            _ => Err(CompilerError::Refused(messages.join("\n"))),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The toolkit's compilers, as the linker calls them.
 
-use crate::{Assembler, Error, Module, Optimizer, Search};
-use cuweld::inputs::lower::{Assembled, Assembly, CompilerError, Compilers, OBJECT_NAME, Optimization, Optimized, PTX_NAME};
+use crate::{Assembler, Optimizer, Search};
+use cuweld::inputs::lower::{Assembled, Assembly, CompilerError, Compilers, Optimization, Optimized};
 use std::sync::OnceLock;
 
 /// Compilers that are looked for when they are needed.
@@ -26,30 +26,13 @@ impl ToolkitCompilers {
 
     /// Assembles PTX.
     fn assemble(&self, assembly: &Assembly<'_>) -> Result<Assembled, CompilerError> {
-        let found = self.assembler.get_or_init(|| self.search.assembler().map_err(converted));
-        let assembler = found.as_ref().map_err(Clone::clone)?;
-        let assembled = assembler.assemble(assembly.text, &assembly.arguments, PTX_NAME, OBJECT_NAME).map_err(converted)?;
-        Ok(Assembled { image: assembled.image, messages: assembled.messages, duration: assembled.duration })
+        let found = self.assembler.get_or_init(|| self.search.assembler());
+        found.as_ref().map_err(Clone::clone)?.assemble(assembly)
     }
 
     /// Makes PTX of intermediate code.
     fn optimize(&self, optimization: &Optimization<'_>) -> Result<Optimized, CompilerError> {
-        let found = self.optimizer.get_or_init(|| self.search.optimizer().map_err(converted));
-        let optimizer = found.as_ref().map_err(Clone::clone)?;
-        let modules: Vec<Module<'_>> = (optimization.modules.iter())
-            .map(|module| Module { name: module.name, data: module.data, bare: module.bare })
-            .collect();
-        let optimized = optimizer.optimize(&modules, &optimization.arguments).map_err(converted)?;
-        Ok(Optimized { text: optimized.text, linked: optimized.linked })
-    }
-}
-
-fn converted(error: Error) -> CompilerError {
-    match error {
-        Error::Missing { what, places } => {
-            CompilerError::Missing { what: what.into(), places: places.iter().map(ToString::to_string).collect() }
-        }
-        Error::Refused(text) => CompilerError::Refused(text),
-        Error::Unusable(problem) => CompilerError::Unusable(problem),
+        let found = self.optimizer.get_or_init(|| self.search.optimizer());
+        found.as_ref().map_err(Clone::clone)?.optimize(optimization)
     }
 }

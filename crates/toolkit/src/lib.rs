@@ -9,29 +9,10 @@ mod compilers;
 mod optimizer;
 mod search;
 
-pub use assembler::{Assembled, Assembler};
+pub use assembler::Assembler;
 pub use compilers::ToolkitCompilers;
-pub use optimizer::{Module, Optimized, Optimizer};
+pub use optimizer::Optimizer;
 pub use search::{Place, Search};
-
-/// Why a tool made nothing.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// It is not there.
-    #[error("{what} was not found")]
-    Missing {
-        /// What is missing.
-        what: &'static str,
-        /// Where it was looked for, and why there.
-        places: Vec<Place>,
-    },
-    /// It refused its input. What it said.
-    #[error("the input was refused")]
-    Refused(String),
-    /// It could not be used.
-    #[error("{0}")]
-    Unusable(String),
-}
 
 /// The lines of a text.
 fn lines(text: &[u8]) -> Vec<String> {

@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code, reason = "a C library is called")]
 
-use crate::Error;
+use cuweld::inputs::lower::{CompilerError, Optimization, Optimized};
 use libloading::Library;
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
@@ -17,26 +17,6 @@ pub struct Optimizer {
     functions: Functions,
     /// Holds the functions.
     _library: Library,
-}
-
-/// Intermediate code of one unit.
-#[derive(Clone, Debug)]
-pub struct Module<'data> {
-    /// Its name.
-    pub name: &'data str,
-    /// The code.
-    pub data: &'data [u8],
-    /// Whether it is bare, and not in a fatbin.
-    pub bare: bool,
-}
-
-/// What the optimizer made.
-#[derive(Clone, Debug)]
-pub struct Optimized {
-    /// PTX, without a NUL at its end.
-    pub text: Vec<u8>,
-    /// The intermediate code of all modules in one, if the library gives it.
-    pub linked: Option<Vec<u8>>,
 }
 
 /// What the library knows a session by.
@@ -66,8 +46,9 @@ struct Functions {
 
 impl Optimizer {
     /// Loads the library.
-    pub(crate) fn load(path: &Path) -> Result<Self, Error> {
-        let unusable = |error: libloading::Error| Error::Unusable(format!("'{}' could not be loaded: {error}", path.display()));
+    pub(crate) fn load(path: &Path) -> Result<Self, CompilerError> {
+        let unusable =
+            |error: libloading::Error| CompilerError::Unusable(format!("'{}' could not be loaded: {error}", path.display()));
         // SAFETY: the file is the CUDA toolkit's library, which the user has installed and trusts as much as its programs. Loading
         // it runs its initializers, as starting a program that is linked with it would.
         let library = unsafe { open(path) }.map_err(unusable)?;
@@ -104,11 +85,11 @@ impl Optimizer {
     ///
     /// # Errors
     /// When the library refuses the arguments or a module.
-    pub fn optimize(&self, modules: &[Module<'_>], arguments: &[String]) -> Result<Optimized, Error> {
-        let text = |text: &str| CString::new(text).map_err(|_| Error::Unusable(format!("'{text}' contains a NUL")));
-        let arguments: Vec<CString> = arguments.iter().map(|argument| text(argument)).collect::<Result<_, _>>()?;
+    pub fn optimize(&self, optimization: &Optimization<'_>) -> Result<Optimized, CompilerError> {
+        let text = |text: &str| CString::new(text).map_err(|_| CompilerError::Unusable(format!("'{text}' contains a NUL")));
+        let arguments: Vec<CString> = optimization.arguments.iter().map(|argument| text(argument)).collect::<Result<_, _>>()?;
         let session = Session::new(&self.functions, &arguments)?;
-        for module in modules {
+        for module in &optimization.modules {
             let kind = if module.bare { KIND_LTOIR } else { KIND_FATBIN };
             session.add(kind, module.data, &text(module.name)?)?;
         }
@@ -141,9 +122,9 @@ struct Session<'library> {
 }
 
 impl<'library> Session<'library> {
-    fn new(functions: &'library Functions, arguments: &[CString]) -> Result<Self, Error> {
+    fn new(functions: &'library Functions, arguments: &[CString]) -> Result<Self, CompilerError> {
         let pointers: Vec<*const c_char> = arguments.iter().map(|argument| argument.as_ptr()).collect();
-        let count = u32::try_from(pointers.len()).map_err(|_| Error::Unusable("too many arguments".to_owned()))?;
+        let count = u32::try_from(pointers.len()).map_err(|_| CompilerError::Unusable("too many arguments".to_owned()))?;
         let mut session = Session { functions, handle: ptr::null_mut() };
         // SAFETY: the handle and `count` pointers to texts that end with NUL outlive the call, which keeps none of them.
         let status = unsafe { (functions.create)(&raw mut session.handle, count, pointers.as_ptr()) };
@@ -151,20 +132,20 @@ impl<'library> Session<'library> {
         Ok(session)
     }
 
-    fn add(&self, kind: c_int, data: &[u8], name: &CString) -> Result<(), Error> {
+    fn add(&self, kind: c_int, data: &[u8], name: &CString) -> Result<(), CompilerError> {
         // SAFETY: the handle is a session that `create` made; the data and the name are read during the call only.
         let status = unsafe { (self.functions.add_data)(self.handle, kind, data.as_ptr().cast(), data.len(), name.as_ptr()) };
         self.check(status)
     }
 
-    fn complete(&self) -> Result<Optimized, Error> {
+    fn complete(&self) -> Result<Optimized, CompilerError> {
         // SAFETY: the handle is a session that `create` made.
         let status = unsafe { (self.functions.complete)(self.handle) };
         self.check(status)?;
         let linked = self.functions.linked.and_then(|functions| self.bytes(functions));
         match self.text(self.functions.ptx) {
             Some(text) => Ok(Optimized { text, linked }),
-            None => Err(Error::Unusable("libnvJitLink gave no PTX".to_owned())),
+            None => Err(CompilerError::Unusable("libnvJitLink gave no PTX".to_owned())),
         }
     }
 
@@ -191,7 +172,7 @@ impl<'library> Session<'library> {
         Some(text)
     }
 
-    fn check(&self, status: Status) -> Result<(), Error> {
+    fn check(&self, status: Status) -> Result<(), CompilerError> {
         if status == 0 {
             return Ok(());
         }
@@ -200,8 +181,8 @@ impl<'library> Session<'library> {
             false => self.text(self.functions.errors),
         };
         match log.filter(|log| !log.is_empty()) {
-            Some(log) => Err(Error::Refused(String::from_utf8_lossy(&log).into_owned())),
-            None => Err(Error::Unusable(format!("libnvJitLink failed with status {status}"))),
+            Some(log) => Err(CompilerError::Refused(String::from_utf8_lossy(&log).into_owned())),
+            None => Err(CompilerError::Unusable(format!("libnvJitLink failed with status {status}"))),
         }
     }
 }

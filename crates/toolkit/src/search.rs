@@ -3,7 +3,8 @@
 //! A toolkit is a folder with `bin/ptxas`, and `libnvJitLink` in one of several folders beside it. There are many ways to install
 //! one, so a list of places is tried in order; an error can name them all.
 
-use crate::{Assembler, Error, Optimizer};
+use crate::{Assembler, Optimizer};
+use cuweld::inputs::lower::CompilerError;
 use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -57,18 +58,18 @@ impl Search {
     ///
     /// # Errors
     /// When it is nowhere.
-    pub fn assembler(&self) -> Result<Assembler, Error> {
+    pub fn assembler(&self) -> Result<Assembler, CompilerError> {
         let name = format!("ptxas{}", env::consts::EXE_SUFFIX);
         let places = self.places();
         let found = places.iter().map(|place| place.folder.join("bin").join(&name)).find(|path| path.is_file());
-        found.map(Assembler::new).ok_or(Error::Missing { what: "the CUDA toolkit's assembler, ptxas,", places })
+        found.map(Assembler::new).ok_or_else(|| missing("the CUDA toolkit's assembler, ptxas,", &places))
     }
 
     /// Finds and loads the optimizer.
     ///
     /// # Errors
     /// When it is nowhere, or can not be loaded.
-    pub fn optimizer(&self) -> Result<Optimizer, Error> {
+    pub fn optimizer(&self) -> Result<Optimizer, CompilerError> {
         let places = self.places();
         let folders = places.iter().flat_map(|place| LIBRARY_FOLDERS.map(|folder| place.folder.join(folder)));
         let paths = folders.flat_map(|folder| OPTIMIZER_NAMES.map(|name| folder.join(name)));
@@ -78,7 +79,7 @@ impl Search {
                 return Ok(optimizer);
             }
         }
-        Err(Error::Missing { what: "the CUDA toolkit's library for link-time optimization, libnvJitLink,", places })
+        Err(missing("the CUDA toolkit's library for link-time optimization, libnvJitLink,", &places))
     }
 
     /// Where a toolkit may be, in the order in which it is looked for.
@@ -120,6 +121,10 @@ impl Search {
         places.add(PathBuf::from("/usr/local/cuda"), "the usual place");
         places.0
     }
+}
+
+fn missing(what: &str, places: &[Place]) -> CompilerError {
+    CompilerError::Missing { what: what.to_owned(), places: places.iter().map(ToString::to_string).collect() }
 }
 
 /// Places, each once.
@@ -184,7 +189,7 @@ mod tests {
         let search = Search { folder: Some("/nowhere".into()), nvvm_folder: Some("/elsewhere/nvvm".into()), not_this: None };
         assert_eq!(search.places(), [Place { folder: "/nowhere".into(), why: "--toolkit" }]);
         let error = search.assembler().expect_err("nothing is there");
-        assert!(matches!(error, Error::Missing { places, .. } if places.len() == 1));
+        assert!(matches!(error, CompilerError::Missing { places, .. } if places.len() == 1));
     }
 
     #[test]

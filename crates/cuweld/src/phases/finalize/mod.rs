@@ -74,7 +74,7 @@ const SHARED_DEBUG: [&str; 7] =
 enum Body {
     /// Written from the facts.
     FromFacts,
-    /// Made already.
+    /// Made already, up to where only zeros follow.
     Made(Vec<u8>),
 }
 
@@ -208,7 +208,7 @@ impl Facts<'_, '_> {
         for (header, place) in [section_names, symbol_names].iter().zip(headers.chunks_exact_mut(SectionHeader::SIZE)) {
             header.write(place);
         }
-        bytes.resize(self.layout.size(section) as usize, 0);
+        bytes.truncate(self.layout.size(section) as usize);
         bytes
     }
 
@@ -403,6 +403,8 @@ impl Facts<'_, '_> {
         let section = &self.plan.sections()[id];
         let entries = |count: usize| count as u64 * u64::from(section.entry_size);
         match (body, section.content) {
+            (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + self.options.reserved_for_tools(),
+            (_, Content::ReservedShared) => self.layout.size(id),
             (Body::Made(bytes), _) => bytes.len() as u64,
             (_, Content::ModuleInfo) => self.info_sizes.module(),
             (_, Content::FunctionInfo(function)) => self.info_sizes.in_view(function, view),
@@ -413,7 +415,6 @@ impl Facts<'_, '_> {
             }
             (_, Content::ResolvedRelocations) => entries(self.resolved(section, view).len()),
             (_, Content::TextureRelocations(kernel)) => entries(self.layout.textures().filled_slots(kernel).count()),
-            (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + self.options.reserved_for_tools(),
             (_, Content::TextureSlots) if view == View::Mercury => self.layout.size(id) - self.layout.textures().base(),
             (_, Content::Text(_)) => {
                 let source = section.pieces.iter().next().and_then(|piece| self.inputs.in_view(piece.section, view));

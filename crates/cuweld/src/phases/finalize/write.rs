@@ -186,7 +186,7 @@ impl Finished<'_, '_> {
         match self.piece(index) {
             Piece::FileHeader => self.image.write_file_header(out)?,
             Piece::Section(index) => match &self.bodies[index] {
-                Body::Made(bytes) => out.copy_from_slice(bytes),
+                Body::Made(bytes) => out[..bytes.len()].copy_from_slice(bytes),
                 Body::FromFacts => self.facts.write_section(self.facts.numbering.sections()[index], out)?,
             },
             Piece::SectionHeaders(first) => self.image.write_section_headers(first, out),
