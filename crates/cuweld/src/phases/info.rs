@@ -460,7 +460,7 @@ impl<'facts, 'data> Info<'facts, 'data> {
             take(OutputRecord::Plain { attribute: Attribute::CRS_STACK_SIZE, number });
         }
         if self.attributes.any_sparsity() {
-            let aliases = self.live_aliases(function);
+            let aliases = self.live.aliases_of(function);
             let missing = usize::from(attributes.sparsity.is_none());
             for _ in 0..aliases + missing {
                 let value = properties.map_or(UNKNOWN_SPARSITY, |properties| UNKNOWN_SPARSITY | properties.sparsity);
@@ -474,17 +474,6 @@ impl<'facts, 'data> Info<'facts, 'data> {
         }
         if let (Some(value), None) = (attributes.barriers_of_section, properties) {
             take(OutputRecord::Value { format: format::BYTE, attribute: Attribute::NUM_BARRIERS, value });
-        }
-    }
-
-    /// How many live aliases a function has.
-    fn live_aliases(&self, function: FunctionId) -> usize {
-        let functions = self.resolution.functions();
-        match self.resolution.has_aliases() {
-            false => 0,
-            true => {
-                functions.enumerate().filter(|(id, alias)| alias.alias_of == Some(function) && self.live.contains(*id)).count()
-            }
         }
     }
 }

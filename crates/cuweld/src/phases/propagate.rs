@@ -8,7 +8,7 @@
 //!
 //! A program's only kernel is treated as if it reached all live code.
 
-use super::attributes::{Attributes, Combine, FLOWING, Moment, flowing_row};
+use super::attributes::{Attributes, Combine, FLOWING, Flowing, Moment, flowing_row};
 use super::callgraph::CallGraph;
 use super::components::Components;
 use super::explain;
@@ -17,9 +17,10 @@ use super::load::Inputs;
 use super::reach;
 use super::resolve::Resolution;
 use crate::diagnostics::{Message, Report};
-use crate::id::{FunctionId, Id, IdMap};
+use crate::id::{FunctionId, Id, IdMap, IdSet};
 use crate::options::Options;
 use cubin::info::Attribute;
+use std::rc::Rc;
 
 /// What each kernel needs.
 #[derive(Debug)]
@@ -86,23 +87,24 @@ struct Flow {
     sparsity: u16,
     /// Row of [`FLOWING`], value, and the first record of it.
     values: Vec<(usize, u16, Moment)>,
-    /// An outside function, and the first record (and place in it) that names it.
-    externs: Vec<(FunctionId, Moment, u32)>,
+    /// The outside functions that are used. A component that adds none shares the list of what it calls.
+    externs: Rc<Vec<Extern>>,
 }
 
-impl Flow {
-    const EMPTY: Flow =
-        Flow { registers: 0, stack: Some(0), return_stack: Some(0), sparsity: 0, values: Vec::new(), externs: Vec::new() };
+/// An outside function, and the first record (and place in it) that names it.
+type Extern = (FunctionId, Moment, u32);
 
-    /// Adds what flows in from a callee, all but the stacks.
+impl Flow {
+    fn empty() -> Self {
+        Flow { registers: 0, stack: Some(0), return_stack: Some(0), sparsity: 0, values: Vec::new(), externs: Rc::default() }
+    }
+
+    /// Adds what flows in from a callee, all but the stacks and the outside functions.
     fn absorb(&mut self, other: &Flow) {
         self.registers = self.registers.max(other.registers);
         self.sparsity |= other.sparsity;
         for &(row, value, moment) in &other.values {
             self.note_value(row, value, moment);
-        }
-        for &(function, moment, position) in &other.externs {
-            self.note_extern(function, moment, position);
         }
     }
 
@@ -113,18 +115,28 @@ impl Flow {
         }
     }
 
-    fn note_extern(&mut self, function: FunctionId, moment: Moment, position: u32) {
-        match self.externs.iter_mut().find(|(known, ..)| *known == function) {
-            Some((_, first, place)) => (*first, *place) = (*first, *place).min((moment, position)),
-            None => self.externs.push((function, moment, position)),
-        }
-    }
-
     /// The outside functions in the order in which the records name them first.
     fn externs_in_order(&self) -> Vec<FunctionId> {
-        let mut externs = self.externs.clone();
+        let mut externs = self.externs.to_vec();
         externs.sort_unstable_by_key(|&(_, moment, position)| (moment, position));
         externs.into_iter().map(|(function, ..)| function).collect()
+    }
+}
+
+/// Makes one list of several: every function once, with the first record that names it.
+fn join_externs(mut lists: Vec<Rc<Vec<Extern>>>) -> Rc<Vec<Extern>> {
+    lists.retain(|list| !list.is_empty());
+    lists.sort_unstable_by_key(Rc::as_ptr);
+    lists.dedup_by(|one, other| Rc::ptr_eq(one, other));
+    match lists.pop() {
+        None => Rc::default(),
+        Some(only) if lists.is_empty() => only,
+        Some(last) => {
+            let mut all: Vec<Extern> = lists.iter().chain([&last]).flat_map(|list| list.iter().copied()).collect();
+            all.sort_unstable();
+            all.dedup_by_key(|&mut (function, ..)| function);
+            Rc::new(all)
+        }
     }
 }
 
@@ -179,17 +191,23 @@ impl Facts<'_, '_> {
                 None => 0,
             },
             values: Vec::new(),
-            externs: Vec::new(),
+            externs: Rc::default(),
         };
-        for &(row, value, moment) in &attributes.flowing {
-            flow.note_value(row, value, moment);
+        let mut externs = Vec::new();
+        for &Flowing { row, largest, first, .. } in &attributes.flowing {
+            flow.note_value(row, largest, first);
             if FLOWING[row].combine == Combine::Functions {
                 for (position, &function) in attributes.externs.iter().flatten().enumerate() {
                     if self.live.is_extern(self.inputs, self.resolution, function) {
-                        flow.note_extern(function, moment, position as u32);
+                        externs.push((function, first, position as u32));
                     }
                 }
             }
+        }
+        if !externs.is_empty() {
+            externs.sort_unstable();
+            externs.dedup_by_key(|&mut (function, ..)| function);
+            flow.externs = Rc::new(externs);
         }
         flow
     }
@@ -197,8 +215,10 @@ impl Facts<'_, '_> {
     /// One sweep over the components, callees first.
     fn sweep(&self) -> Vec<Flow> {
         let mut flows: Vec<Flow> = Vec::with_capacity(self.components.len());
+        let mut callers_left = self.calls_to_components();
         for component in 0..self.components.len() {
-            let mut flow = Flow::EMPTY;
+            let mut flow = Flow::empty();
+            let mut externs = Vec::new();
             let (mut frame, mut return_frame) = (0, 0);
             let (mut deepest, mut deepest_return) = (Some(0), Some(0));
             let deeper = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.max(b));
@@ -207,11 +227,18 @@ impl Facts<'_, '_> {
                     let own = self.own(FunctionId::from_index(node as usize));
                     (frame, return_frame) = (own.stack.unwrap_or(0), own.return_stack.unwrap_or(0));
                     flow.absorb(&own);
+                    externs.push(own.externs);
                 }
                 for next in self.graph.successors(node) {
                     let next = self.components.of_node(next);
                     if next != component {
                         flow.absorb(&flows[next]);
+                        externs.push(Rc::clone(&flows[next].externs));
+                        callers_left[next] -= 1;
+                        // Lists can be long and many; this one is not needed any more.
+                        if callers_left[next] == 0 {
+                            flows[next].externs = Rc::default();
+                        }
                         deepest = deeper(deepest, flows[next].stack);
                         deepest_return = deeper(deepest_return, flows[next].return_stack);
                     }
@@ -221,17 +248,38 @@ impl Facts<'_, '_> {
             let known = !self.components.is_cyclic(component);
             flow.stack = deepest.filter(|_| known).map(|deepest| deepest + frame);
             flow.return_stack = deepest_return.filter(|_| known).map(|deepest| deepest + return_frame);
+            flow.externs = join_externs(externs);
             flows.push(flow);
         }
         flows
     }
 
+    /// How often each component is called from others; once more for kernels, which are asked for in the end.
+    fn calls_to_components(&self) -> Vec<u32> {
+        let mut calls = vec![0u32; self.components.len()];
+        for component in 0..self.components.len() {
+            for &node in self.components.members(component) {
+                for next in self.graph.successors(node).map(|next| self.components.of_node(next)) {
+                    calls[next] += u32::from(next != component);
+                }
+            }
+        }
+        for &kernel in self.live.kernels() {
+            calls[self.components.of(self.graph, kernel)] += 1;
+        }
+        calls
+    }
+
     /// What all live functions together need.
     fn whole_program(&self) -> Flow {
-        let mut flow = Flow::EMPTY;
+        let mut flow = Flow::empty();
+        let mut externs = Vec::new();
         for function in self.live.functions() {
-            flow.absorb(&self.own(function));
+            let own = self.own(function);
+            flow.absorb(&own);
+            externs.push(own.externs);
         }
+        flow.externs = join_externs(externs);
         flow
     }
 
@@ -243,7 +291,8 @@ impl Facts<'_, '_> {
         let mut externs: Vec<FunctionId> =
             own.iter().copied().filter(|&function| self.live.is_extern(self.inputs, self.resolution, function)).collect();
         let own_count = externs.len();
-        externs.extend(all.iter().copied().filter(|function| !own.contains(function)));
+        let known: IdSet<FunctionId> = own.iter().copied().collect();
+        externs.extend(all.iter().copied().filter(|function| !known.contains(function)));
         // A lone kernel's record is made anew if it grows: every name pushed in front of those before it.
         let externs_move = whole_program.is_some() && attributes.externs.is_some() && externs.len() > own_count;
         if whole_program.is_some() && externs.len() > own_count {
@@ -308,7 +357,7 @@ impl Facts<'_, '_> {
     fn add_sums_and_lists(&self, kernels: &mut IdMap<FunctionId, Properties>) {
         let needs_functions = |row: usize| matches!(FLOWING[row].combine, Combine::Sum | Combine::Last | Combine::Words);
         let matters: Vec<bool> = (self.resolution.functions().ids())
-            .map(|function| self.attributes.of(function).flowing.iter().any(|&(row, ..)| needs_functions(row)))
+            .map(|function| self.attributes.of(function).flowing.iter().any(|known| needs_functions(known.row)))
             .collect();
         if !matters.contains(&true) {
             return;
@@ -331,11 +380,9 @@ impl Facts<'_, '_> {
                     _ => values.next_back(),
                 };
             }
-            for &word in functions.iter().flat_map(|&function| &self.attributes.of(function).fragments) {
-                if !properties.fragments.contains(&word) {
-                    properties.fragments.push(word);
-                }
-            }
+            let mut known = IdSet::default();
+            let words = functions.iter().flat_map(|&function| &self.attributes.of(function).fragments).copied();
+            properties.fragments.extend(words.filter(|&word| known.insert(word)));
             let own = self.attributes.of(kernel).fragments.len();
             if let (true, Some(row)) = (lone_kernel && own > 0, flowing_row(Attribute::AT_ENTRY_FRAGMENTS)) {
                 properties.fragments_move = properties.fragments.len() > own;
