@@ -106,13 +106,15 @@ impl<'arguments> Files<'arguments> {
     }
 
     /// Refuses outputs that would replace what they are made of, whatever names lead there.
-    pub fn check_outputs<'path>(&self, outputs: impl Iterator<Item = &'path Path>, report: &mut Report) -> Result<(), Failure> {
-        for output in outputs {
-            let Some(identity) = std::fs::metadata(output).ok().and_then(|found| Identity::of(&found)) else { continue };
+    pub fn check_outputs(&self, arguments: &LinkArguments, report: &mut Report) -> Result<(), Failure> {
+        let identity_of = |path: &Path| std::fs::metadata(path).ok().and_then(|found| Identity::of(&found));
+        for output in arguments.outputs() {
+            let Some(identity) = identity_of(output) else { continue };
             let file = self.files.iter().find(|file| file.bytes.identity == Some(identity)).map(|file| file.name().into_owned());
             let archive = || self.thin_archives.iter().find(|(_, opened)| *opened == identity).map(|(name, _)| name.clone());
-            if let Some(input) = file.or_else(archive) {
-                return report.fatal(Message::OutputIsInput { file: output.to_string_lossy().into_owned(), input });
+            let beside = || arguments.side_inputs().find(|path| identity_of(path) == Some(identity)).map(shown_path);
+            if let Some(input) = file.or_else(archive).or_else(beside) {
+                return report.fatal(Message::OutputIsInput { file: shown_path(output), input });
             }
         }
         Ok(())
@@ -141,13 +143,7 @@ impl File<'_> {
             Some(Ok(path)) => Cow::Owned(path.to_string_lossy().into_owned()),
             _ => self.path.to_string_lossy(),
         };
-        RawInput {
-            name: self.name(),
-            path,
-            bytes: self.bytes.as_ref(),
-            member: self.member.is_some(),
-            demand: self.demand,
-        }
+        RawInput { name: self.name(), path, bytes: self.bytes.as_ref(), member: self.member.is_some(), demand: self.demand }
     }
 }
 
@@ -238,9 +234,13 @@ fn find<'arguments>(item: &'arguments InputItem, arguments: &LinkArguments) -> i
     Ok(Found { file: None, passed_over })
 }
 
+fn shown_path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
 fn shown(source: &InputSource) -> String {
     match source {
-        InputSource::File(path) => path.to_string_lossy().into_owned(),
+        InputSource::File(path) => shown_path(path),
         InputSource::Library(name) => format!("-l{}", name.to_string_lossy()),
         InputSource::LibraryFile(name) => format!("-l:{}", name.to_string_lossy()),
     }

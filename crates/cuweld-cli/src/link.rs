@@ -81,7 +81,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if !has_many_files {
         resources::take(arguments.execution.threads, files.size() >= resources::LARGE);
     }
-    files.check_outputs(arguments.outputs(), report)?;
+    files.check_outputs(arguments, report)?;
     if let Some(folder) = &arguments.files.save_dir {
         save::save(folder, arguments, &files, report)?;
     }
@@ -147,7 +147,7 @@ fn link_files(
                 report.say(Message::CodeAsCompiled {});
             }
             let left_out = report.outline().map_or(Vec::new(), |outline| units_left_out(&objects, &outline.left_out));
-            (linked, unpacked.registered(|unit| left_out.contains(&unit)).collect())
+            (linked, unpacked.registered(|unit| left_out.binary_search(&unit).is_ok()).collect())
         }
     };
     let failure = linked.as_ref().err().copied();

@@ -65,13 +65,17 @@ fn a_file_is_never_linked_onto_itself() -> io::Result<()> {
     std::os::unix::fs::symlink("a.cubin", folder.path("symbolic.cubin"))?;
     fs::hard_link(folder.path("a.cubin"), folder.path("hard.cubin"))?;
     for output in ["a.cubin", "./a.cubin", "symbolic.cubin", "hard.cubin"] {
-        for option in [format!("-o={output}"), format!("--Map={output}"), format!("--time-trace={output}")] {
+        for option in ["-o", "--Map", "--time-trace", "-time", "-dot", "--register-link-binaries"] {
+            let option = format!("{option}={output}");
             let said = refused(&folder.link(&["a.cubin", "-o=other.cubin", &option])?);
             assert!(said.contains("is the input file 'a.cubin'"), "{option}: {said}");
             assert_eq!(fs::read(folder.path("a.cubin"))?, before, "{option}");
             assert!(!folder.path("other.cubin").exists(), "{option}");
         }
     }
+    // Files that are read besides the inputs are no less in need of it.
+    let said = refused(&folder.link(&["a.cubin", "-nv-host=hard.cubin", "-o=hard.cubin"])?);
+    assert!(said.contains("is the input file"), "{said}");
     Ok(())
 }
 
