@@ -60,7 +60,7 @@ impl<'data> StringTable<'data> {
     #[must_use]
     pub fn get(&self, offset: u32) -> Option<&'data str> {
         let text = self.text.get(usize::try_from(offset).ok()?..)?;
-        text.split_once('\0').map(|(string, _)| string)
+        text.get(..length(text.as_bytes())?)
     }
 
     /// The whole table.
@@ -90,6 +90,21 @@ impl<'data> NamedStrings<'data> {
     }
 }
 
+/// How many bytes come before the first NUL. (Names are short: a search that takes time to begin takes most of the time.)
+fn length(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    let (words, rest) = bytes.as_chunks();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // The highest bit of the first byte that is zero, and of none before it.
+        let zeros = word.wrapping_sub(ONES) & !word & ONES << 7;
+        if zeros != 0 {
+            return Some(8 * index + zeros.trailing_zeros() as usize / 8);
+        }
+    }
+    rest.iter().position(|&byte| byte == 0).map(|position| 8 * words.len() + position)
+}
+
 /// A cubin.
 #[derive(Clone, Debug)]
 pub struct File<'data> {
@@ -100,6 +115,35 @@ pub struct File<'data> {
     segments: Vec<ProgramHeader>,
     symbol_table: Option<SymbolTable<'data>>,
     mercury_symbol_table: Option<SymbolTable<'data>>,
+}
+
+/// How many sections and symbols a file has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The sections, the null section included.
+    pub sections: usize,
+    /// The symbols that linkers go by, the null symbol included.
+    pub symbols: usize,
+}
+
+impl Counts {
+    /// Counts them by the headers alone, before the file is read. A file that has others than these can not be read.
+    #[must_use]
+    pub fn of(bytes: &[u8], views: Views) -> Self {
+        let counts = parse_header(bytes).and_then(|(header, _)| section_table(bytes, &header)).map(|(table, _)| {
+            let headers = table.as_chunks().0.iter().map(SectionHeader::read);
+            let sections = headers.len();
+            let contents = |kind: SectionType| move |header: &SectionHeader| SectionType(header.kind) == kind;
+            // The table of the linked view is among the first sections, and that of the other one is the last.
+            let symbols = match views {
+                Views::One => headers.clone().find(contents(SectionType::SYMTAB)),
+                Views::Two => headers.clone().rfind(contents(SectionType::MERCURY_SYMTAB)),
+            };
+            let bytes = symbols.and_then(|header| self::contents(bytes, &header).ok()).unwrap_or_default();
+            Counts { sections, symbols: bytes.len() / SymbolRecord::SIZE }
+        });
+        counts.unwrap_or_default()
+    }
 }
 
 /// Where a symbol table is, and its strings.
@@ -282,6 +326,7 @@ impl<'data> File<'data> {
         }))
     }
 
+    #[inline]
     fn decode_symbol(
         &self,
         index: usize,
@@ -378,10 +423,11 @@ fn parse_header(bytes: &[u8]) -> Result<(Header, Abi)> {
     Ok((header, abi))
 }
 
-fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Section<'data>>> {
+/// The table of section headers, and the index of the section with their names.
+fn section_table<'data>(bytes: &'data [u8], header: &Header) -> Result<(&'data [u8], u32)> {
     let start = header.section_header_offset;
     if start == 0 {
-        return Ok(Vec::new());
+        return Ok((&[], 0));
     }
     let size = u64::from(header.section_header_size);
     if size != SectionHeader::SIZE as u64 {
@@ -395,36 +441,43 @@ fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Sect
         0 => null_section.size,
         count => count.into(),
     };
-    let names_index = match header.section_names {
+    let names = match header.section_names {
         elf::SHN_XINDEX => null_section.link,
         index => index.into(),
     };
-    let table = table(bytes, "the section header table", start, count, size)?;
-    let headers: Vec<_> = table.as_chunks().0.iter().map(SectionHeader::read).collect();
+    Ok((table(bytes, "the section header table", start, count, size)?, names))
+}
 
-    let names = headers.get(names_index as usize).ok_or_else(|| {
+fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Section<'data>>> {
+    let start = header.section_header_offset;
+    if start == 0 {
+        return Ok(Vec::new());
+    }
+    let (table, names_index) = section_table(bytes, header)?;
+    let headers = table.as_chunks().0;
+    let names = headers.get(names_index as usize).map(SectionHeader::read).ok_or_else(|| {
         let what = "the header's index of section names";
         Error::at(62, Problem::SectionIndex { what, index: names_index, count: headers.len() as u32 })
     })?;
-    let names = contents(bytes, names)
+    let names = contents(bytes, &names)
         .and_then(|data| StringTable::new(data).ok_or(Problem::NotText))
         .map_err(|problem| Error::at(names.offset, problem))?;
 
     let mut name_bytes = Allowance::for_names(names, headers.len());
     let mut data_bytes = Allowance::for_sections(bytes);
-    let section = |(index, header): (usize, &SectionHeader)| {
-        let index = index as u32;
+    let mut sections = Vec::with_capacity(headers.len());
+    for (index, header) in (0..).zip(headers.iter().map(SectionHeader::read)) {
         let name = names.get(header.name).ok_or_else(|| {
             let size = names.bytes().len() as u64;
             let problem = Problem::Name { what: "section", index, name: header.name, size };
             Error::at(start + u64::from(index) * SectionHeader::SIZE as u64, problem)
         })?;
-        let data = contents(bytes, header)
+        let data = contents(bytes, &header)
             .and_then(|data| name_bytes.take(name.len()).and(data_bytes.take(data.len())).map(|()| data))
-            .map_err(|problem| Error::new(problem).in_section(&Section { index, name, header: *header, data: &[] }))?;
-        Ok(Section { index, name, header: *header, data })
-    };
-    headers.iter().enumerate().map(section).collect()
+            .map_err(|problem| Error::new(problem).in_section(&Section { index, name, header, data: &[] }))?;
+        sections.push(Section { index, name, header, data });
+    }
+    Ok(sections)
 }
 
 fn parse_segments(bytes: &[u8], header: &Header) -> Result<Vec<ProgramHeader>> {

@@ -93,6 +93,22 @@ impl Bytes {
         Bytes { contents: Contents::Read(contents.to_vec()), identity: self.identity }
     }
 
+    /// Whether the file is mapped.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.contents, Contents::Mapped(_))
+    }
+
+    /// Opens the file once more that was mapped, if it is still there as it was.
+    pub fn reopen(&self) -> Option<std::fs::File> {
+        let Contents::Mapped(mapped) = &self.contents else { return None };
+        let file = std::fs::File::open(&mapped.path).ok()?;
+        let now = file.metadata().ok()?;
+        let is_same = Identity::of(&now).is_some_and(|identity| self.identity == Some(identity))
+            && now.len() == mapped.size
+            && now.modified().ok() == mapped.modified;
+        is_same.then_some(file)
+    }
+
     /// Whether the file was changed since it was mapped. One that was replaced was not: the map is of the old one.
     pub fn were_changed(&self) -> bool {
         let Contents::Mapped(mapped) = &self.contents else { return false };

@@ -75,7 +75,12 @@ pub enum Given<'files> {
 impl<'arguments> Files<'arguments> {
     /// How many bytes they have together.
     pub fn size(&self) -> usize {
-        self.files.iter().map(|file| file.bytes.as_ref().len()).sum()
+        self.contents().map(<[u8]>::len).sum()
+    }
+
+    /// The contents of each.
+    pub fn bytes(&self) -> impl Iterator<Item = &Bytes> {
+        self.files.iter().map(|file| &file.bytes)
     }
 
     /// What the library takes. What is to be registered by its path needs absolute ones.

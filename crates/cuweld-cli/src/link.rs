@@ -10,6 +10,7 @@ use crate::output::{self, Pending};
 use crate::resources;
 use crate::save;
 use crate::side_files;
+use crate::transfer::Transfer;
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
 use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
@@ -19,6 +20,7 @@ use cuweld::trace::Trace;
 use cuweld::{Demand, Finished, Input, Linked};
 use std::fs::File;
 use std::io::{self, Write};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -77,10 +79,12 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if has_many_files {
         resources::take(arguments.execution.threads, true);
     }
-    let files = trace.phase("read", || inputs::read(arguments));
+    // It is not worth the time to give them back one by one at the end.
+    let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));
     if !has_many_files {
         resources::take(arguments.execution.threads, files.size() >= resources::LARGE);
     }
+    resources::touch_ahead(files.bytes().map(|bytes| cuweld::least_memory(bytes.as_ref(), target)).sum());
     files.check_outputs(arguments, report)?;
     if let Some(folder) = &arguments.files.save_dir {
         save::save(folder, arguments, &files, report)?;
@@ -132,7 +136,9 @@ fn link_files(
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let options = Options { host_section, unified_index, ..options(arguments, messages, target, &unpacked) };
-            let save = |image: &Finished<'_, '_>, report: &mut Report| save_image(arguments, |file| image.write_to(file), report);
+            let save = |image: &Finished<'_, '_>, report: &mut Report| {
+                save_image(arguments, |file| image.write_to(&mut Transfer::new(file, files.bytes())), report)
+            };
             let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });

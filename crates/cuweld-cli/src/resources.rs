@@ -5,6 +5,10 @@ pub const LARGE: usize = 512 << 10;
 /// From this many files on, it pays in any case.
 pub const MANY_FILES: usize = 64;
 
+/// The size of a huge page.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+const PAGE: usize = 2 << 20;
+
 /// Starts threads: as many as were asked for, or as the size of the link is worth.
 ///
 /// The heap of a large link is in huge pages: a link of ten thousand functions touches some ten thousand pages of memory for the first
@@ -41,7 +45,6 @@ pub fn take(threads: Option<u32>, is_large: bool) {
 fn expect_much() {
     /// Some systems promise no more memory than they have; then less is asked for.
     const ROOMS: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
-    const PAGE: usize = 2 << 20;
     // SAFETY: the calls take no pointers but the one that `malloc` returned, which is not used after `free`. The advice
     // concerns memory that is free, in whole pages inside of it, and changes no contents.
     unsafe {
@@ -59,6 +62,8 @@ fn expect_much() {
                 libc::madvise(memory.byte_add(unaligned), (room - unaligned) / PAGE * PAGE, libc::MADV_HUGEPAGE);
             }
             libc::free(memory);
+            // What lies before the first huge page stays unused: many small pages would have to be touched there.
+            std::hint::black_box(libc::malloc(unaligned));
             return;
         }
     }
@@ -71,15 +76,40 @@ fn expect_much_in_thread() {
     const SIZE: usize = 64 << 20;
     // SAFETY: what `malloc` returned is not used after `free`. The advice changes no contents, whatever it is that lies there.
     unsafe {
-        let memory = libc::malloc(1);
+        // A small piece could be one that another thread has left.
+        let memory = libc::malloc(PAGE / 2);
         libc::madvise(memory.map_addr(|address| address & !(SIZE - 1)), SIZE, libc::MADV_HUGEPAGE);
         libc::free(memory);
     }
 }
 
+/// Lets another thread touch memory that this one is about to need, so that the system does its work on it beside this one's.
+/// Without effect if there is no other thread, or where the system does not offer this.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+#[allow(unsafe_code, reason = "the system is told which memory comes next")]
+pub fn touch_ahead(size: usize) {
+    if rayon::current_num_threads() < 2 || size < PAGE {
+        return;
+    }
+    // SAFETY: what `malloc` returned is not used after `free`; the next pieces of the heap are cut from there.
+    let start = unsafe {
+        let memory = std::hint::black_box(libc::malloc(size));
+        libc::free(memory);
+        memory.addr() / PAGE * PAGE
+    };
+    // SAFETY: this changes no contents, whatever it is that lies there by then; the heap never shrinks.
+    rayon::spawn(move || {
+        _ = unsafe { libc::madvise(std::ptr::without_provenance_mut(start), size / PAGE * PAGE, libc::MADV_POPULATE_WRITE) }
+    });
+}
+
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
 fn expect_much() {}
+
+/// Elsewhere the heap is what it is.
+#[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
+pub fn touch_ahead(_: usize) {}
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]

@@ -39,4 +39,4 @@ pub use cubin::target;
 pub use link::{Linked, link, link_with};
 pub use linker::{Added, Linker};
 pub use phases::finalize::Finished;
-pub use phases::load::{Demand, Input};
+pub use phases::load::{Demand, Input, least_memory};

@@ -86,9 +86,9 @@ pub fn link_with<Image>(
     let relocate_facts = &relocate::Facts { inputs, resolution, live, unified, plan, layout, options };
     let relocations = &trace.phase("relocate", || relocate::relocate(relocate_facts, report))?;
     // With contents known: which sections are empty, and the numbers of the others and of the symbols.
-    let info = &info::Info { inputs, resolution, live, attributes, properties, plan, options };
-    let info_sizes = &trace.phase("info", || info.measure());
-    let facts = &number::Facts { inputs, resolution, graph, live, plan, layout, relocations, info_sizes, options };
+    let info =
+        &trace.phase("info", || info::make(&info::Facts { inputs, resolution, live, attributes, properties, plan, options }));
+    let facts = &number::Facts { inputs, resolution, graph, live, plan, layout, relocations, info, options };
     let numbering = &trace.phase("number", || number::number(facts));
     // What the machine's debug information says of functions that stay, in the order of their symbols.
     let machine_debug =
@@ -107,7 +107,6 @@ pub fn link_with<Image>(
             relocations,
             machine_debug,
             info,
-            info_sizes,
             numbering,
             options,
         })

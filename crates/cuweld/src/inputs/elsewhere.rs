@@ -18,7 +18,7 @@ use hashbrown::HashMap;
 const MOST_BYTES: usize = 64 << 20;
 
 /// Names that are missing, and where they were found.
-type Names = HashMap<String, Option<Found>, foldhash::fast::FixedState>;
+type Names = HashMap<String, Option<Found>, foldhash::fast::RandomState>;
 
 /// Where a name is defined, and why that did not help.
 enum Found {

@@ -174,8 +174,8 @@ pub fn read(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet) ->
         .par_iter()
         .with_min_len(256)
         .map(|&function| match resolution.code(inputs, function) {
-            Some((file, code)) if live.contains(function) && resolution.functions()[function].alias_of.is_none() => {
-                read_one(inputs, resolution, function, file, code)
+            Some(code) if live.contains(function) && resolution.functions()[function].alias_of.is_none() => {
+                read_one(inputs, resolution, function, code)
             }
             _ => FunctionAttributes::default(),
         })
@@ -184,16 +184,11 @@ pub fn read(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet) ->
     Attributes { of: IdVec::from(of), any_sparsity }
 }
 
-fn read_one(
-    inputs: &Inputs<'_>,
-    resolution: &Resolution<'_>,
-    function: FunctionId,
-    file: FileId,
-    code: InputSectionId,
-) -> FunctionAttributes {
+fn read_one(inputs: &Inputs<'_>, resolution: &Resolution<'_>, function: FunctionId, code: InputSectionId) -> FunctionAttributes {
+    let file = inputs.file_of_section(code);
     let mut result = FunctionAttributes::default();
     if let Some(definition) = resolution.symbols()[resolution.functions()[function].symbol].definition {
-        let symbol = &inputs.symbols()[definition.symbol];
+        let symbol = &inputs.symbols()[definition];
         result.registers = symbol.registers;
         result.frame = symbol.frame;
     }

@@ -77,8 +77,7 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
     let functions = resolution.functions();
     let is_defined = |function: FunctionId| resolution.code(inputs, function).is_some();
     let is_kernel = |function: FunctionId| functions[function].kernel && is_defined(function);
-    let is_stub =
-        |function: FunctionId| resolution.code(inputs, function).is_some_and(|(_, code)| inputs.sections()[code].is_stub());
+    let is_stub = |function: FunctionId| resolution.code(inputs, function).is_some_and(|code| inputs.sections()[code].is_stub());
     let stubs: Vec<FunctionId> = functions.ids().filter(|&id| is_stub(id)).collect();
     let mut live = IdVec::filled(!options.removes_dead_code(), functions.len());
     let mut never_called = Vec::new();

@@ -5,7 +5,7 @@
 //! the inputs met them, local part first.
 
 use super::callgraph::CallGraph;
-use super::info::InfoSizes;
+use super::info::Info;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::{Inputs, Place};
@@ -17,7 +17,7 @@ use crate::options::Options;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
 use cubin::section::SectionType;
-use cubin::symbol::SymbolKind;
+use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
 use rayon::prelude::*;
 
@@ -49,9 +49,9 @@ pub enum Extent {
 }
 
 impl Extent {
-    fn of(plan: &Plan<'_>, present: &[SectionId], two_views: bool) -> Self {
-        let twins = if two_views { twins(plan, present).len() } else { 0 };
-        let is_many_in_file = two_views && present.len() + twins + 1 >= SHN_LORESERVE as usize;
+    /// Given how many sections there are in the machine's view, and in the other, if there is one.
+    fn of(plan: &Plan<'_>, machine: usize, mercury: Option<usize>) -> Self {
+        let is_many_in_file = mercury.is_some_and(|mercury| machine + mercury + 1 >= SHN_LORESERVE as usize);
         match (plan.has_large_numbers(), is_many_in_file) {
             (true, _) => Extent::ManyLinked,
             (false, true) => Extent::ManyInFile,
@@ -142,8 +142,8 @@ pub struct Facts<'facts, 'data> {
     pub layout: &'facts Layout,
     /// What is left of the relocations.
     pub relocations: &'facts Relocations,
-    /// The sizes of the attributes.
-    pub info_sizes: &'facts InfoSizes,
+    /// The attributes.
+    pub info: &'facts Info,
     /// What was asked for.
     pub options: &'facts Options,
 }
@@ -157,13 +157,13 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
         rows.into_par_iter().with_min_len(256).map(|row| class_of(SectionId::from_index(row))).collect();
     let mut present = in_order_of_class(&classes);
     let two_views = facts.options.target.views == Views::Two;
-    let extent = Extent::of(plan, &present, two_views);
+    let mut twins = two_views.then(|| twins(plan, &present));
+    let extent = Extent::of(plan, present.len(), twins.as_ref().map(Vec::len));
     let is_overflow = |id: &SectionId| plan.sections()[*id].content == Content::SymbolSectionNumbers;
     let overflow = present.iter().copied().find(is_overflow);
     if extent != Extent::ManyLinked {
-        present.retain(|id| !is_overflow(id));
+        [Some(&mut present), twins.as_mut()].into_iter().flatten().for_each(|sections| sections.retain(|id| !is_overflow(id)));
     }
-    let mut twins = two_views.then(|| twins(plan, &present));
     if let (Extent::ManyInFile, Some(id), Some(twins)) = (extent, overflow, &mut twins) {
         // The linked view did without them, so they stand with what the machine's view alone has, and with the last table.
         let place = present.iter().position(|&id| class(&plan.sections()[id]) == Class::MachineOnly);
@@ -183,8 +183,8 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
         numbers[section] = index as u32 + 1;
     }
 
-    let mut entries: Vec<Local> =
-        plan.locals().iter().copied().filter(|&entry| facts.is_listed(entry, &machine_number)).collect();
+    let mut entries = Vec::with_capacity(plan.locals().len() + plan.globals().len());
+    entries.extend(plan.locals().iter().copied().filter(|&entry| facts.is_listed(entry, &machine_number)));
     let locals = entries.len() as u32;
     entries.extend(plan.globals().iter().filter(|&&id| facts.is_listed_global(id)).map(|&id| Local::Symbol(id)));
     let linked_entries = entries.len();
@@ -337,8 +337,8 @@ impl Facts<'_, '_> {
             // Objects without functions have empty ones, and those stay.
             Content::Debug => true,
             Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_present(id),
-            Content::ModuleInfo => self.info_sizes.module() > 0,
-            Content::FunctionInfo(function) => self.info_sizes.linked(function) > 0,
+            Content::ModuleInfo => self.info.module_size() > 0,
+            Content::FunctionInfo(function) => self.info.linked(function).len() > 0,
             Content::Relocations { explicit_addends } => {
                 target().is_some_and(|outcome| outcome.kept.iter().any(|entry| entry.explicit_addend == explicit_addends))
             }
@@ -403,8 +403,8 @@ impl Facts<'_, '_> {
     fn is_listed_global(&self, id: SymbolId) -> bool {
         let symbol = &self.resolution.symbols()[id];
         let names_unified_table =
-            symbol.definition.is_none() && symbol.name.starts_with("__U") && symbol.kind != SymbolKind::FUNCTION;
-        self.is_named(id) && !(self.options.drops_unified_tables() && names_unified_table)
+            || symbol.definition.is_none() && symbol.name.starts_with("__U") && symbol.kind != SymbolKind::FUNCTION;
+        self.is_named(id) && !(self.options.drops_unified_tables() && names_unified_table())
     }
 
     /// Whether a symbol that the plan lists has a name in the file.
@@ -415,6 +415,7 @@ impl Facts<'_, '_> {
 
 /// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
 /// a constant that the compiler made and that went elsewhere.
+#[inline]
 pub fn is_named(
     id: SymbolId,
     inputs: &Inputs<'_>,
@@ -424,11 +425,15 @@ pub fn is_named(
     options: &Options,
 ) -> bool {
     let symbol = &resolution.symbols()[id];
+    // Nearly all others are as simple as that.
+    if symbol.binding != Binding::LOCAL && !is_internal(symbol) && !is_shared_variable(symbol) {
+        return true;
+    }
     if options.executable() && is_leftover(symbol) {
         return false;
     }
     if let (true, Some(definition)) = (is_internal(symbol), symbol.definition)
-        && let Place::Section(section) = inputs.symbols()[definition.symbol].place
+        && let Place::Section(section) = inputs.symbols()[definition].place()
     {
         let is_there =
             |place: Placement| plan.sections()[place.section].content != Content::Gone && layout.size(place.section) > 0;

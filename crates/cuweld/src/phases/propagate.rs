@@ -20,6 +20,7 @@ use crate::diagnostics::{Message, Report};
 use crate::id::{FunctionId, Id, IdMap, IdSet};
 use crate::options::Options;
 use cubin::info::Attribute;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// What each kernel needs.
@@ -380,7 +381,7 @@ impl Facts<'_, '_> {
                     _ => values.next_back(),
                 };
             }
-            let mut known = IdSet::default();
+            let mut known = HashSet::new();
             let words = functions.iter().flat_map(|&function| &self.attributes.of(function).fragments).copied();
             properties.fragments.extend(words.filter(|&word| known.insert(word)));
             let own = self.attributes.of(kernel).fragments.len();

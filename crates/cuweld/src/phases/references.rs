@@ -75,7 +75,8 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>) -> References {
             .par_iter()
             .flat_map_iter(|&function| {
                 let code = resolution.code(inputs, function);
-                let sections = code.into_iter().flat_map(|(file, code)| {
+                let sections = code.into_iter().flat_map(|code| {
+                    let file = inputs.file_of_section(code);
                     inputs
                         .attached(code)
                         .map(move |section| (file, section))

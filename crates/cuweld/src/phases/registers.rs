@@ -127,7 +127,8 @@ impl Facts<'_, '_> {
         if let Some(way) = shows_way.then(way).flatten() {
             diagnostic = diagnostic.also(format!("called as {}", path::text(&way, self.graph, self.resolution)));
         }
-        if let Some((file, _)) = self.resolution.code(self.inputs, function) {
+        if let Some(code) = self.resolution.code(self.inputs, function) {
+            let file = self.inputs.file_of_section(code);
             diagnostic = diagnostic.also(format!("defined in {}", self.inputs.files()[file].name));
         }
         diagnostic.hint(format!(

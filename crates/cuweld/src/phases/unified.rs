@@ -211,7 +211,8 @@ impl Facts<'_, '_> {
 
     /// The function that a stub jumps to.
     fn target(&self, stub: FunctionId) -> Option<SymbolId> {
-        let (file, code) = self.resolution.code(self.inputs, stub)?;
+        let code = self.resolution.code(self.inputs, stub)?;
+        let file = self.inputs.file_of_section(code);
         let lists = self.inputs.attached(code).filter(|&id| matches!(self.inputs.sections()[id].role, Role::Relocations { .. }));
         let mut symbols = lists.flat_map(|list| self.inputs.relocations(file, list)).filter_map(|entry| entry.symbol);
         symbols.find_map(|symbol| self.resolution.meaning(symbol))
@@ -230,8 +231,8 @@ impl Facts<'_, '_> {
         for row in unified.variables.iter().filter(|row| row.is_listed) {
             let symbol = &self.resolution.symbols()[row.symbol];
             let name = symbol.name.to_owned();
-            let definition = symbol.definition.map(|definition| &self.inputs.symbols()[definition.symbol]);
-            let home = definition.and_then(|definition| match definition.place {
+            let definition = symbol.definition.map(|definition| &self.inputs.symbols()[definition]);
+            let home = definition.and_then(|definition| match definition.place() {
                 Place::Section(section) if self.inputs.sections()[section].role == Role::UnifiedData => {
                     Some((definition, section))
                 }

@@ -50,7 +50,8 @@ pub fn list(facts: &Facts<'_, '_>, report: &mut Report) {
 impl Facts<'_, '_> {
     fn list_removed(&self, report: &mut Report) {
         for function in self.resolution.functions().ids().filter(|&function| !self.live.contains(function)) {
-            if let Some((file, section)) = self.resolution.code(self.inputs, function) {
+            if let Some(section) = self.resolution.code(self.inputs, function) {
+                let file = self.inputs.file_of_section(section);
                 let (file, size) = (self.inputs.files()[file].name, self.inputs.sections()[section].size);
                 let name = demangle(self.resolution.name(function));
                 report.list(format!("removed function {name} of {file}, {size} bytes"));

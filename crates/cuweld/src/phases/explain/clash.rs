@@ -38,7 +38,7 @@ impl<'inputs, 'data> Side<'inputs, 'data> {
             0 => String::new(),
             size => format!(" of {}", bytes(size)),
         };
-        let verb = if symbol.place == Place::Undefined { "declares" } else { "defines" };
+        let verb = if symbol.place() == Place::Undefined { "declares" } else { "defines" };
         let what = match (symbol.kind, Space::from_bits(symbol.other >> 5)) {
             (SymbolKind::FUNCTION, _) if symbol.other & OTHER_KERNEL != 0 => "a kernel",
             (SymbolKind::FUNCTION, _) => "a device function",
@@ -60,7 +60,7 @@ impl<'inputs, 'data> Side<'inputs, 'data> {
 
     /// The bytes it is defined by.
     fn contents(&self) -> Option<&'data [u8]> {
-        let Place::Section(section) = self.symbol.place else { return None };
+        let Place::Section(section) = self.symbol.place() else { return None };
         let data = self.inputs.sections()[section].data;
         let start = usize::try_from(self.symbol.value).ok()?;
         data.get(start..start.checked_add(usize::try_from(self.symbol.size).ok()?)?).filter(|contents| !contents.is_empty())

@@ -59,7 +59,7 @@ impl Referrers<'_, '_> {
             }
             Role::GlobalData | Role::UnifiedData | Role::ModuleConstants(_) => {
                 let holds = |symbol: &&InputSymbol<'_>| {
-                    symbol.place == Place::Section(section)
+                    symbol.place() == Place::Section(section)
                         && symbol.kind != SymbolKind::SECTION
                         && (symbol.value..symbol.value.saturating_add(symbol.size)).contains(&offset)
                 };

@@ -23,7 +23,7 @@ pub fn describe(facts: &Referrers<'_, '_>, missing: &[SymbolId]) -> Vec<Diagnost
     let mut diagnostics = Vec::with_capacity(missing.len());
     for (index, &id) in missing.iter().enumerate() {
         let symbol = &facts.resolution.symbols()[id];
-        let file = facts.inputs.files()[symbol.first.file].name;
+        let file = facts.inputs.files()[symbol.named_after].name;
         let shown = demangle(symbol.name);
         let message = Message::UndefinedReference { name: symbol.name.into(), file: file.into() };
         let mut diagnostic = Diagnostic::new(message).headline(format!("undefined reference to '{shown}'"));
@@ -55,7 +55,7 @@ fn definitions<'data>(inputs: &Inputs<'data>) -> Vec<Definition<'data>> {
     for object in inputs.files().iter() {
         for symbol in object.symbols.iter().map(|id| &inputs.symbols()[id]) {
             let is_nameable = symbol.kind != SymbolKind::SECTION && !symbol.name.is_empty() && !symbol.name.starts_with('.');
-            if symbol.place != Place::Undefined && is_nameable {
+            if symbol.place() != Place::Undefined && is_nameable {
                 let shown = demangle(symbol.name).into_owned();
                 let local = symbol.binding == Binding::LOCAL;
                 let base = near::base(&shown);

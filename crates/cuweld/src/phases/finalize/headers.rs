@@ -32,26 +32,20 @@ const CAPSULE_ALIGN: u64 = 16;
 
 /// Makes all headers.
 pub fn make(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body]) -> Image {
-    let mut sections = Vec::with_capacity(bodies.len() + 1);
-    sections.push(SectionHeader::default());
-    let mut cursor = Header::SIZE as u64;
     // What a header says does not depend on the others; only its place does.
-    let headers: Vec<SectionHeader> = (facts.numbering.sections().par_iter().zip(bodies).with_min_len(256))
-        .map(|(&file_section, body)| facts.section_header(file_section, names, body))
-        .collect();
-    for (&file_section, mut header) in facts.numbering.sections().iter().zip(headers) {
+    let headers = (facts.numbering.sections().par_iter().zip(bodies).with_min_len(256))
+        .map(|(&file_section, body)| facts.section_header(file_section, names, body));
+    let mut sections: Vec<SectionHeader> = rayon::iter::once(SectionHeader::default()).chain(headers).collect();
+    let mut cursor = Header::SIZE as u64;
+    for (index, &file_section) in facts.numbering.sections().iter().enumerate() {
         cursor += facts.room_before(file_section, names);
-        if facts.shares_bytes(file_section) {
-            let machine = facts.numbering.section(file_section.section, View::Machine);
-            header.offset = sections.get(machine as usize).map_or(0, |header: &SectionHeader| header.offset);
-        } else {
-            cursor = cursor.next_multiple_of(header.align);
-            header.offset = cursor;
-            if file_section.takes_bytes(&header) {
-                cursor += header.size;
-            }
+        let machine = facts.numbering.section(file_section.section, View::Machine) as usize;
+        let shared = if facts.shares_bytes(file_section) { sections.get(machine).map(|header| header.offset) } else { None };
+        let header = &mut sections[index + 1];
+        header.offset = shared.unwrap_or_else(|| cursor.next_multiple_of(header.align));
+        if shared.is_none() {
+            cursor = header.offset + if file_section.takes_bytes(header) { header.size } else { 0 };
         }
-        sections.push(header);
     }
     let section_header_offset = cursor.next_multiple_of(TABLE_ALIGN);
     let table_end = section_header_offset + sections.len() as u64 * SectionHeader::SIZE as u64;

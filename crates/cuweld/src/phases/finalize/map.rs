@@ -75,14 +75,14 @@ impl Finished<'_, '_> {
                 let row = &inputs.symbols()[id];
                 let Some(meaning) = resolution.meaning(id) else { continue };
                 if row.binding != Binding::LOCAL && row.kind != SymbolKind::SECTION {
-                    mentions.entry(meaning).or_default().push((file, row.place != Place::Undefined));
+                    mentions.entry(meaning).or_default().push((file, row.place() != Place::Undefined));
                 }
             }
         }
         text.push_str("\nCross references: who defines each name, and who else defines or mentions it\n");
         for (id, symbol) in resolution.symbols().enumerate() {
             let Some(mut files) = mentions.remove(&id).filter(|_| !is_drivers(symbol)) else { continue };
-            let defining = symbol.definition.map(|definition| definition.file);
+            let defining = symbol.definition.map(|definition| inputs.file_of_symbol(definition));
             files.sort_by_key(|&(file, defines)| (Some(file) != defining, !defines, file));
             _ = writeln!(text, "{}", demangle(symbol.name));
             for (file, defines) in files {

@@ -10,7 +10,7 @@ mod symbols;
 mod write;
 
 use super::callgraph::CallGraph;
-use super::info::{Info, InfoSizes};
+use super::info::Info;
 use super::layout::Layout;
 use super::live::LiveSet;
 use super::load::Inputs;
@@ -32,7 +32,6 @@ use cubin::relocation::{self, Mode, Relocation};
 use cubin::section::SectionType;
 use cubin::write::Image;
 use names::Names;
-use symbols::SymbolTable;
 
 /// The facts that the file is made from.
 pub struct Facts<'facts, 'data> {
@@ -55,9 +54,7 @@ pub struct Facts<'facts, 'data> {
     /// What is left of the relocations.
     pub relocations: &'facts Relocations,
     /// The attributes.
-    pub info: &'facts Info<'facts, 'data>,
-    /// Their sizes.
-    pub info_sizes: &'facts InfoSizes,
+    pub info: &'facts Info,
     /// The machine's side of debug information, where there are two views.
     pub machine_debug: &'facts MachineDebug,
     /// The numbers of sections and symbols.
@@ -81,6 +78,7 @@ enum Body {
 /// The finished file: its size is known, and it can be written.
 pub struct Finished<'facts, 'data> {
     facts: Facts<'facts, 'data>,
+    names: Names,
     image: Image,
     bodies: Vec<Body>,
 }
@@ -88,24 +86,14 @@ pub struct Finished<'facts, 'data> {
 /// Makes everything but the copy of the inputs' bytes.
 pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Finished<'facts, 'data> {
     let (names, section_names, symbol_names) = names::name(&facts);
-    let mut machine = symbols::write(&facts, &names, View::Machine);
-    let mut mercury = match facts.numbering.has_two_views() {
-        true => symbols::write(&facts, &names, View::Mercury),
-        false => SymbolTable::default(),
-    };
     let mut tables = [Some(section_names), Some(symbol_names)];
     let sections = facts.plan.sections();
     let bodies: Vec<Body> = (facts.numbering.sections().iter())
         .map(|&part| {
-            let symbols = match part.view {
-                View::Machine => &mut machine,
-                View::Mercury => &mut mercury,
-            };
             let made = match sections[part.section].content {
                 Content::SectionNames => tables[0].take(),
                 Content::SymbolNames => tables[1].take(),
-                Content::Symbols => Some(std::mem::take(&mut symbols.table)),
-                Content::SymbolSectionNumbers => symbols.section_numbers.take(),
+                Content::SymbolSectionNumbers => symbols::section_numbers(&facts, &names, part.view),
                 Content::ToolNotes => Some(notes::tools(&facts)),
                 Content::CudaNote => Some(notes::cuda(&facts)),
                 Content::Compatibility => Some(notes::compatibility(&facts)),
@@ -123,7 +111,7 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Finished<'facts, 
         })
         .collect();
     let image = headers::make(&facts, &names, &bodies);
-    Finished { facts, image, bodies }
+    Finished { facts, names, image, bodies }
 }
 
 impl FileSection {
@@ -260,19 +248,19 @@ impl Facts<'_, '_> {
         }
     }
 
-    /// Writes a section that is not made in advance.
-    fn write_section(&self, file_section: FileSection, out: &mut [u8]) -> cubin::Result<()> {
+    /// Writes a section that is not made in advance; of one that consists of entries, those from `first` on.
+    fn write_section(&self, file_section: FileSection, first: usize, out: &mut [u8]) -> cubin::Result<()> {
         let FileSection { section: id, view } = file_section;
         let section = &self.plan.sections()[id];
         match section.content {
             Content::ModuleInfo => self.info.write_module(view, self.numbering, out),
-            Content::FunctionInfo(function) => self.info.write_function(function, view, self.numbering, out),
-            Content::UnifiedStubsInfo => self.info.write_stubs(view, self.numbering, out),
+            Content::FunctionInfo(function) => self.info.of(function, view).write(self.numbering, out),
+            Content::UnifiedStubsInfo => self.info.stubs(view).write(self.numbering, out),
             Content::Relocations { explicit_addends } => {
                 let kept = self.kept(section, view).iter().filter(|entry| entry.explicit_addend == explicit_addends);
-                self.write_entries(kept, explicit_addends, out);
+                self.write_entries(kept.skip(first), explicit_addends, out);
             }
-            Content::ResolvedRelocations => self.write_entries(self.resolved(section, view).iter(), true, out),
+            Content::ResolvedRelocations => self.write_entries(self.resolved(section, view).iter().skip(first), true, out),
             Content::TextureRelocations(kernel) => self.write_texture_entries(kernel, section, view, out),
             // The driver fills them.
             Content::TextureSlots if view == View::Mercury => {}
@@ -406,9 +394,10 @@ impl Facts<'_, '_> {
             (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + self.options.reserved_for_tools(),
             (_, Content::ReservedShared) => self.layout.size(id),
             (Body::Made(bytes), _) => bytes.len() as u64,
-            (_, Content::ModuleInfo) => self.info_sizes.module(),
-            (_, Content::FunctionInfo(function)) => self.info_sizes.in_view(function, view),
-            (_, Content::UnifiedStubsInfo) => self.info.stubs_size(view) as u64,
+            (_, Content::Symbols) => entries(self.numbering.entries(view).len() + 1),
+            (_, Content::ModuleInfo) => self.info.module_size(),
+            (_, Content::FunctionInfo(function)) => self.info.of(function, view).len() as u64,
+            (_, Content::UnifiedStubsInfo) => self.info.stubs(view).len() as u64,
             (_, Content::Relocations { explicit_addends }) => {
                 let kept = self.kept(section, view).iter();
                 entries(kept.filter(|entry| entry.explicit_addend == explicit_addends).count())

@@ -14,7 +14,7 @@ use crate::phases::number::{Extent, FileSection, is_named};
 use crate::phases::resolve::is_internal;
 use crate::views::{self, View};
 use cubin::symbol::Binding;
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use std::collections::HashSet;
 
 /// Where the names are.
@@ -71,10 +71,6 @@ fn machine_name(name: Name<'_>) -> Option<String> {
 pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
     let local = &local_functions(facts);
     let (of_sections, of_symbols) = rayon::join(|| name_sections(facts, local), || name_symbols(facts, local));
-    let two_views = facts.numbering.has_two_views();
-    let machine_names = facts.numbering.sections().iter().filter(|part| part.view == View::Machine && two_views);
-    let renamed = machine_names.map(|part| facts.plan.sections()[part.section].name).filter(|&name| machine_name(name).is_some());
-    let kept_free: usize = renamed.map(|name| name.len()).sum();
     let names = Names {
         prototypes: of_symbols.prototypes,
         symbols: of_symbols.symbols,
@@ -84,13 +80,13 @@ pub fn name(facts: &Facts<'_, '_>) -> (Names, Vec<u8>, Vec<u8>) {
         sections: of_sections.machine,
         mercury_sections: of_sections.mercury,
         linked_section_names: of_sections.linked_size,
-        room: (kept_free as u64).saturating_sub(of_symbols.renamed_size),
+        room: of_sections.renamed_size.saturating_sub(of_symbols.renamed_size),
     };
     (names, of_sections.table, of_symbols.table)
 }
 
 /// Names of functions.
-type LocalFunctions<'data> = HashSet<&'data str, FixedState>;
+type LocalFunctions<'data> = HashSet<&'data str, RandomState>;
 
 /// The names of functions that other objects may have functions of the same name beside.
 fn local_functions<'data>(facts: &Facts<'_, 'data>) -> LocalFunctions<'data> {
@@ -115,38 +111,48 @@ struct SectionNames {
     machine: IdVec<SectionId, u32>,
     mercury: IdVec<SectionId, u32>,
     linked_size: u64,
+    /// The size of the linked names that are not the machine's.
+    renamed_size: u64,
     table: Vec<u8>,
 }
 
 fn name_sections(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) -> SectionNames {
     let sections = facts.plan.sections();
     let two_views = facts.numbering.has_two_views();
-    let bytes: usize = sections.iter().map(|section| section.name.len() + 1).sum();
+    let length = |section: &OutputSection<'_>| section.name.len() + 1;
+    let in_mercury = facts.numbering.sections().iter().filter(|part| part.view == View::Mercury);
+    let mercury_bytes: usize = in_mercury.clone().map(|part| length(&sections[part.section]) + views::CAPSULE_PREFIX.len()).sum();
+    let bytes: usize = sections.iter().map(length).sum::<usize>() + mercury_bytes;
     let is_new = |section: &OutputSection<'_>| facts.has_name_of_its_own(section, local_functions);
     let mut table = StringTableBuilder::with_capacity(sections.iter().filter(|section| !is_new(section)).count(), bytes + 1);
     let mut machine = IdVec::filled(0, sections.len());
     let mut mercury = IdVec::filled(0, if two_views { sections.len() } else { 0 });
-    for (id, section) in sections.enumerate() {
-        if !matches!(section.content, Content::Gone | Content::MachineParameters) {
+    let mut renamed = Vec::new();
+    let mut machine_only = Vec::new();
+    for (id, section) in sections.enumerate().filter(|(_, section)| section.content != Content::Gone) {
+        if section.content != Content::MachineParameters {
             let parts = section.name.parts();
             machine[id] = if is_new(section) { table.append(&parts) } else { table.add(&parts) };
+            renamed.extend(machine_name(section.name).filter(|_| two_views).map(|name| (id, name)));
         }
+        let is_machine_only = match section.content {
+            Content::MachineParameters => true,
+            Content::SymbolSectionNumbers => facts.numbering.extent() == Extent::ManyInFile,
+            _ => false,
+        };
+        machine_only.extend(is_machine_only.then_some(id));
     }
     let linked_size = table.len();
-    for (id, section) in sections.enumerate().filter(|(_, section)| two_views && section.content != Content::Gone) {
-        if let Some(name) = machine_name(section.name) {
-            table.overwrite(machine[id], section.name.len(), &name);
-        }
+    let mut renamed_size = 0;
+    for (id, name) in renamed {
+        table.overwrite(machine[id], sections[id].name.len(), &name);
+        let is_present = facts.numbering.section(id, View::Machine) != 0;
+        renamed_size += if is_present { sections[id].name.len() as u64 } else { 0 };
     }
-    let is_machine_only = |content: Content| match content {
-        Content::MachineParameters => true,
-        Content::SymbolSectionNumbers => facts.numbering.extent() == Extent::ManyInFile,
-        _ => false,
-    };
-    for (id, section) in sections.enumerate().filter(|(_, section)| two_views && is_machine_only(section.content)) {
-        machine[id] = table.append(&section.name.parts());
+    for id in machine_only {
+        machine[id] = table.append(&sections[id].name.parts());
     }
-    for part in facts.numbering.sections().iter().filter(|part| part.view == View::Mercury) {
+    for part in in_mercury {
         let section = &sections[part.section];
         let prefix = match section.content {
             Content::Text(_) | Content::UnifiedStubs => views::CAPSULE_PREFIX,
@@ -155,7 +161,7 @@ fn name_sections(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) ->
         let [relocation, start, stem] = section.name.parts();
         mercury[part.section] = table.append(&[prefix, relocation, start, stem]);
     }
-    SectionNames { machine, mercury, linked_size, table: table.finish() }
+    SectionNames { machine, mercury, linked_size, renamed_size, table: table.finish() }
 }
 
 struct SymbolNames {
@@ -171,8 +177,13 @@ struct SymbolNames {
 
 fn name_symbols(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) -> SymbolNames {
     let (plan_sections, plan_symbols) = (facts.plan.sections(), facts.resolution.symbols());
-    let is_named = |id: SymbolId| is_named(id, facts.inputs, facts.resolution, facts.plan, facts.layout, facts.options);
-    let mut table = StringTableBuilder::with_capacity(0, 0);
+    // Some have a name and no entry.
+    let is_named = |id: SymbolId| {
+        let has_entry = facts.numbering.symbol(id) != 0;
+        has_entry || is_named(id, facts.inputs, facts.resolution, facts.plan, facts.layout, facts.options)
+    };
+    let globals: usize = facts.plan.globals().iter().map(|&id| plan_symbols[id].name.len() + 1).sum();
+    let mut table = StringTableBuilder::with_capacity(0, globals);
     let mut place = |(id, text): (PrototypeId, &&str)| if facts.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
     let prototypes = IdVec::from(facts.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
     let mut symbols = IdVec::filled(0, plan_symbols.len());
@@ -197,9 +208,16 @@ fn name_symbols(facts: &Facts<'_, '_>, local_functions: &LocalFunctions<'_>) -> 
             Local::SharedInstance(_) => shared_instance = table.add(&[SHARED_INSTANCE]),
         }
     }
-    // No two global symbols have the same name.
+    // No two global symbols have the same name, and few have one that is there already.
+    for (offset, name) in table.names() {
+        if let Some(id) = facts.resolution.named(facts.inputs, name) {
+            symbols[id] = offset;
+        }
+    }
     for &id in facts.plan.globals().iter().filter(|&&id| is_named(id)) {
-        symbols[id] = table.add_last(plan_symbols[id].name);
+        if symbols[id] == 0 {
+            symbols[id] = table.append(&[plan_symbols[id].name]);
+        }
     }
     let mut machine_sections = IdMap::default();
     let mut renamed_size = 0;
@@ -225,7 +243,7 @@ fn names_of_constants<'data>(facts: &Facts<'_, 'data>) -> IdMap<SymbolId, (&'dat
     }
     for object in facts.inputs.files().iter() {
         let constants = object.symbols.iter().filter_map(|symbol| {
-            let Place::Section(section) = facts.inputs.symbols()[symbol].place else { return None };
+            let Place::Section(section) = facts.inputs.symbols()[symbol].place() else { return None };
             let section = &facts.inputs.sections()[section];
             let id = facts.resolution.meaning(symbol)?;
             let is_constant = matches!(section.role, Role::FunctionConstants(_)) && is_internal(&facts.resolution.symbols()[id]);

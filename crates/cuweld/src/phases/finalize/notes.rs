@@ -21,7 +21,9 @@ const TOOLKIT: u16 = 130;
 pub fn tools(facts: &Facts<'_, '_>) -> Vec<u8> {
     let mut bytes = facts.options.note.encode();
     if facts.options.executable() {
-        for section in facts.inputs.sections().iter().filter(|section| section.role == Role::ToolNotes) {
+        let ids = facts.inputs.files().iter().flat_map(|object| object.sections.iter().chain(object.machine_sections.iter()));
+        let sections = ids.map(|id| &facts.inputs.sections()[id]);
+        for section in sections.filter(|section| section.role == Role::ToolNotes) {
             bytes.extend_from_slice(section.data);
         }
     }
@@ -101,8 +103,8 @@ impl<'data> Facts<'_, 'data> {
     /// The machine code of the functions of an input: that of those that are in the output, and that of the others.
     fn code_of(&self, file: FileId) -> (Vec<&'data [u8]>, Vec<&'data [u8]>) {
         let (mut kept, mut left_out) = (Vec::new(), Vec::new());
-        for symbol in self.inputs.files()[file].symbols.iter().filter(|&symbol| self.inputs.symbols()[symbol].is_function()) {
-            let Place::Section(code) = self.inputs.symbols()[symbol].place else { continue };
+        for &symbol in &self.inputs.files()[file].functions {
+            let Place::Section(code) = self.inputs.symbols()[symbol].place() else { continue };
             let Some(machine) = self.inputs.in_view(code, View::Machine) else { continue };
             let is_live = self.resolution.function(symbol).is_some_and(|function| self.live.contains(function));
             let stays = is_live && self.resolution.fate(symbol) == Fate::Taken;

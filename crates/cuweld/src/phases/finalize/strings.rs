@@ -1,6 +1,6 @@
 //! String tables: every name once, in the order in which it is first asked for.
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher, Hasher};
@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hasher};
 pub struct StringTableBuilder {
     bytes: Vec<u8>,
     known: HashTable<u32>,
-    hasher: FixedState,
+    hasher: RandomState,
 }
 
 impl StringTableBuilder {
@@ -17,20 +17,7 @@ impl StringTableBuilder {
     pub fn with_capacity(names: usize, bytes: usize) -> Self {
         let mut table = Vec::with_capacity(bytes);
         table.push(0);
-        StringTableBuilder { bytes: table, known: HashTable::with_capacity(names), hasher: FixedState::default() }
-    }
-
-    /// The offset of a name that nobody is going to ask for again; it is added if it is not there.
-    pub fn add_last(&mut self, name: &str) -> u32 {
-        let table = &self.bytes;
-        let is_same = |&other: &u32| {
-            let rest = table[other as usize..].strip_prefix(name.as_bytes());
-            rest.is_some_and(|rest| rest.first() == Some(&0))
-        };
-        match self.known.find(hash(&self.hasher, name.as_bytes()), is_same) {
-            Some(&known) => known,
-            None => self.append(&[name]),
-        }
+        StringTableBuilder { bytes: table, known: HashTable::with_capacity(names), hasher: RandomState::default() }
     }
 
     /// The offset of a name, given in parts; it is added if it is not there.
@@ -52,6 +39,11 @@ impl StringTableBuilder {
                 offset
             }
         }
+    }
+
+    /// The names that were [added](Self::add) so far, each once and in no order, with their offsets.
+    pub fn names(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.known.iter().map(|&offset| (offset, name_at(&self.bytes, offset)))
     }
 
     /// The size of the table.
@@ -92,7 +84,7 @@ fn name_at(table: &[u8], offset: u32) -> &[u8] {
     &name[..length]
 }
 
-fn hash(hasher: &FixedState, name: &[u8]) -> u64 {
+fn hash(hasher: &RandomState, name: &[u8]) -> u64 {
     let mut state = hasher.build_hasher();
     state.write(name);
     state.finish()
@@ -108,7 +100,9 @@ mod tests {
         assert_eq!(table.add(&[".text.", "f"]), 1);
         assert_eq!(table.add(&["f"]), 9);
         assert_eq!(table.add(&[".te", "xt.f"]), 1);
-        assert_eq!(table.add_last("f"), 9);
+        let mut names: Vec<_> = table.names().collect();
+        names.sort_unstable();
+        assert_eq!(names, [(1, b".text.f".as_slice()), (9, b"f")]);
         let long = "x".repeat(1000);
         assert_eq!(table.add(&[&long, "y"]), 11);
         assert_eq!(table.add(&[&long[..500], &long[500..], "y"]), 11);

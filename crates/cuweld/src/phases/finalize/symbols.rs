@@ -13,15 +13,6 @@ use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SymbolRecord};
 use cubin::symbol::{Binding, SymbolKind, info, other};
 use rayon::prelude::*;
 
-/// The symbol table, and the section numbers that do not fit into it.
-#[derive(Default)]
-pub struct SymbolTable {
-    /// The table.
-    pub table: Vec<u8>,
-    /// One word per symbol: its section's number, where the table has no room for it.
-    pub section_numbers: Option<Vec<u8>>,
-}
-
 /// Bits of `other` that mean something to the driver: unified, managed, kernel.
 const OTHER_KEPT: u8 = 0x1c;
 
@@ -33,61 +24,47 @@ struct Position {
     common: bool,
 }
 
-/// Writes the table of a view.
-///
-/// With large section numbers, the second table has an entry for every symbol: the number of its section where the first table has
-/// no room for it; where it has, the reference linker writes the number that the section had when it was created, which means
-/// nothing to a reader.
-pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View) -> SymbolTable {
+/// Writes the part of a view's table that starts with this entry.
+pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View, first: usize, out: &mut [u8]) {
+    let null = SymbolRecord { value: facts.plan.null_symbol_value(), ..SymbolRecord::default() };
     let entries = facts.numbering.entries(view);
-    let mut table = vec![0; (entries.len() + 1) * SymbolRecord::SIZE];
-    let numbers = match facts.numbering.extent() {
-        Extent::Usual => None,
-        // Made for the machine's table, and copied for the other.
-        Extent::ManyInFile => Some(facts.numbering.entries(View::Machine).len() + 1),
-        Extent::ManyLinked => Some(entries.len() + 1),
-    };
-    let mut section_numbers = numbers.map(|count| vec![0; count * 4]);
-    SymbolRecord { value: facts.plan.null_symbol_value(), ..SymbolRecord::default() }.write(&mut table);
-    let entry = |entry: Local| match entry {
-        Local::Section(id) => {
-            let name = names.section_symbol(id, view);
-            (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
-        }
-        Local::Symbol(id) => facts.symbol(id, names.symbols[id], view),
-        Local::SharedInstance(kernel) => {
-            let info = info(Binding::WEAK, SymbolKind::CUDA_OBJECT);
-            let (name, other) = (names.shared_instance, SPACE_SHARED | other::INTERNAL);
-            let value = facts.layout.shared().instance(kernel).unwrap_or(0);
-            (SymbolRecord { name, info, other, value, ..SymbolRecord::default() }, None)
-        }
-    };
-    let number = |section: SectionId| facts.numbering.section(section, view);
-    let direct = |section: SectionId| {
-        let machine = facts.numbering.section(section, View::Machine);
-        direct_number(number(section), machine, facts.options.imitate_defects)
-    };
-    let (_, records) = table.split_at_mut(SymbolRecord::SIZE);
-    let records = records.par_chunks_exact_mut(SymbolRecord::SIZE).zip(entries).with_min_len(1024);
-    records.for_each(|(out, &local)| {
-        let (mut record, section) = entry(local);
-        if let Some(section) = section {
-            record.section = direct(section).unwrap_or(SHN_XINDEX);
-        }
+    let records = out.par_chunks_exact_mut(SymbolRecord::SIZE).enumerate().with_min_len(1024);
+    records.for_each(|(index, out)| {
+        let entry = (first + index).checked_sub(1).and_then(|index| entries.get(index));
+        let record = entry.map_or(null, |&entry| {
+            let (record, section) = facts.entry(entry, names, view);
+            let direct = section.map(|section| facts.direct_number(section, view).unwrap_or(SHN_XINDEX));
+            SymbolRecord { section: direct.unwrap_or(record.section), ..record }
+        });
         record.write(out);
     });
-    for (out, &local) in section_numbers.iter_mut().flat_map(|numbers| numbers[4..].chunks_exact_mut(4)).zip(entries) {
-        let (_, Some(section)) = entry(local) else { continue };
+}
+
+/// The section numbers that do not fit into a view's table: one word per symbol.
+///
+/// There is an entry for every symbol: the number of its section where the first table has no room for it; where it has, the
+/// reference linker writes the number that the section had when it was created, which means nothing to a reader.
+pub fn section_numbers(facts: &Facts<'_, '_>, names: &Names, view: View) -> Option<Vec<u8>> {
+    let entries = facts.numbering.entries(view);
+    let count = match facts.numbering.extent() {
+        Extent::Usual => return None,
+        // Made for the machine's table, and copied for the other.
+        Extent::ManyInFile => facts.numbering.entries(View::Machine).len() + 1,
+        Extent::ManyLinked => entries.len() + 1,
+    };
+    let mut numbers = vec![0; count * 4];
+    for (out, &entry) in numbers[4..].chunks_exact_mut(4).zip(entries) {
+        let (_, Some(section)) = facts.entry(entry, names, view) else { continue };
         let is_linked = facts.numbering.extent() == Extent::ManyLinked
             && facts.plan.sections()[section].content != Content::MachineParameters;
-        let shown = match direct(section).is_some() {
+        let shown = match facts.direct_number(section, view).is_some() {
             true if is_linked => facts.plan.creation_number(section),
             true => 0,
-            false => number(section),
+            false => facts.numbering.section(section, view),
         };
         out.copy_from_slice(&shown.to_le_bytes());
     }
-    SymbolTable { table, section_numbers }
+    Some(numbers)
 }
 
 /// A section's number, if a symbol's entry has room for it: for its number in the view of the table, given the machine's.
@@ -105,6 +82,29 @@ fn direct_number(number: u32, machine: u32, imitate_defects: bool) -> Option<u16
 }
 
 impl Facts<'_, '_> {
+    /// An entry of the table without its section, and that section.
+    fn entry(&self, entry: Local, names: &Names, view: View) -> (SymbolRecord, Option<SectionId>) {
+        match entry {
+            Local::Section(id) => {
+                let name = names.section_symbol(id, view);
+                (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
+            }
+            Local::Symbol(id) => self.symbol(id, names.symbols[id], view),
+            Local::SharedInstance(kernel) => {
+                let info = info(Binding::WEAK, SymbolKind::CUDA_OBJECT);
+                let (name, other) = (names.shared_instance, SPACE_SHARED | other::INTERNAL);
+                let value = self.layout.shared().instance(kernel).unwrap_or(0);
+                (SymbolRecord { name, info, other, value, ..SymbolRecord::default() }, None)
+            }
+        }
+    }
+
+    /// The number of a section, if a symbol's entry has room for it.
+    fn direct_number(&self, section: SectionId, view: View) -> Option<u16> {
+        let (number, machine) = (self.numbering.section(section, view), self.numbering.section(section, View::Machine));
+        direct_number(number, machine, self.options.imitate_defects)
+    }
+
     /// The section that a symbol is in, and its address there.
     pub fn place(&self, id: SymbolId) -> (Option<SectionId>, u64) {
         let symbol = &self.resolution.symbols()[id];
@@ -140,7 +140,7 @@ impl Facts<'_, '_> {
             _ if slot.is_some() && view == View::Machine && self.numbering.has_two_views() => {
                 stubs::machine_symbol_size(slot.unwrap_or(0), self.unified.stubs().len())
             }
-            (Some(definition), Some(function)) if view == View::Machine => self.machine_size(function, definition.symbol),
+            (Some(definition), Some(function)) if view == View::Machine => self.machine_size(function, definition),
             _ => symbol.size,
         };
         let record = SymbolRecord {
@@ -159,7 +159,7 @@ impl Facts<'_, '_> {
         let alias_of = self.resolution.functions()[function].alias_of.filter(|_| self.numbering.has_two_views());
         let original = alias_of.and_then(|original| {
             let symbol = self.resolution.functions()[original].symbol;
-            self.resolution.symbols()[symbol].definition.map(|definition| definition.symbol)
+            self.resolution.symbols()[symbol].definition
         });
         self.inputs.machine_symbol(original.unwrap_or(definition)).size
     }
@@ -180,14 +180,14 @@ impl Facts<'_, '_> {
             return Position { section: self.plan.module_shared(), value: 0, common: false };
         }
         let Some(definition) = symbol.definition else {
-            let first = symbol.first.symbol;
+            let first = symbol.first;
             let value = match view {
                 View::Machine => self.inputs.machine_symbol(first).value,
                 View::Mercury => self.inputs.symbols()[first].value,
             };
             return Position { section: None, value, common: false };
         };
-        let row = &self.inputs.symbols()[definition.symbol];
+        let row = &self.inputs.symbols()[definition];
         if let Some(function) = symbol.function {
             let value = match self.unified.slot(function) {
                 Some(slot) if view == View::Machine && self.numbering.has_two_views() => stubs::machine_value(slot),
@@ -196,7 +196,7 @@ impl Facts<'_, '_> {
             };
             return Position { section: self.plan.function(function).text, value, common: false };
         }
-        let place = match row.place {
+        let place = match row.place() {
             Place::Section(section) => self.plan.placement(section),
             _ => None,
         };

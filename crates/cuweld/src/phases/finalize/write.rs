@@ -4,7 +4,8 @@
 //! written on any number of threads. A file that goes somewhere else anyhow is never in memory as a whole: while one part of it
 //! is on its way, the next one is made.
 
-use super::{Body, Finished};
+use super::{Body, Finished, symbols};
+use crate::phases::merge::Content;
 use cubin::elf::{Header, ProgramHeader, SectionHeader};
 use rayon::prelude::*;
 use std::io::{self, Read};
@@ -96,13 +97,21 @@ impl Finished<'_, '_> {
                 part.pieces.end = index + 1;
                 continue;
             }
-            let is_large = bytes.end - bytes.start >= PART_SIZE / 4;
-            let made = if is_large { self.made(index, bytes.end - bytes.start) } else { None };
-            if made.is_some() || part.made.is_some() || part.size() as u64 >= PART_SIZE {
+            let size = bytes.end - bytes.start;
+            let made = if size >= PART_SIZE / 4 { self.made(index, size) } else { None };
+            if made.is_some() || part.made.is_some() || size.max(part.size() as u64) >= PART_SIZE {
                 // What is free between pieces belongs to the part before, unless that is there already.
                 let start = if part.made.is_some() { part.bytes.end } else { bytes.start };
                 part.bytes.end = start;
                 let next = Part { pieces: index..index, bytes: start..start, made: made.filter(|_| start == bytes.start) };
+                parts.push(std::mem::replace(&mut part, next));
+            }
+            // Long tables are made in several parts.
+            let at_once = self.entry_size(index).map_or(u64::MAX, |size| PART_SIZE / size * size);
+            while bytes.end - bytes.start.max(part.bytes.start) > at_once {
+                part.bytes.end = bytes.start.max(part.bytes.start) + at_once;
+                part.pieces.end = index + 1;
+                let next = Part { pieces: index..index, bytes: part.bytes.end..part.bytes.end, made: None };
                 parts.push(std::mem::replace(&mut part, next));
             }
             part.bytes.end = bytes.end;
@@ -110,6 +119,15 @@ impl Finished<'_, '_> {
         }
         parts.push(part);
         parts
+    }
+
+    /// The size of a piece's entries, if it consists of entries that are made one by one.
+    fn entry_size(&self, index: usize) -> Option<u64> {
+        let Piece::Section(index) = self.piece(index) else { return None };
+        let section = &self.facts.plan.sections()[self.facts.numbering.sections()[index].section];
+        let has_entries =
+            matches!(section.content, Content::Symbols | Content::Relocations { .. } | Content::ResolvedRelocations);
+        has_entries.then_some(section.entry_size.into())
     }
 
     /// A piece of this size whose bytes are there already.
@@ -130,17 +148,18 @@ impl Finished<'_, '_> {
         let mut position = part.bytes.start;
         // Pieces stand in the file in the order of their numbers, so the buffer can be cut up from the front.
         for index in part.pieces.clone() {
-            let bytes = self.place(index);
+            let place = self.place(index);
+            let bytes = place.start.max(part.bytes.start)..place.end.min(part.bytes.end);
             if bytes.is_empty() {
                 continue;
             }
             let (_, from_start) = rest.split_at_mut((bytes.start - position) as usize);
             let (piece, behind) = from_start.split_at_mut((bytes.end - bytes.start) as usize);
-            pieces.push((index, piece));
+            pieces.push((index, bytes.start - place.start, piece));
             rest = behind;
             position = bytes.end;
         }
-        pieces.into_par_iter().with_min_len(64).try_for_each(|(index, out)| self.write_piece(index, out))
+        pieces.into_par_iter().with_min_len(64).try_for_each(|(index, skipped, out)| self.write_piece(index, skipped, out))
     }
 
     /// How many pieces there are.
@@ -182,12 +201,20 @@ impl Finished<'_, '_> {
         }
     }
 
-    fn write_piece(&self, index: usize, out: &mut [u8]) -> cubin::Result<()> {
+    /// Writes a piece without the first entries, which take so many bytes.
+    fn write_piece(&self, index: usize, skipped: u64, out: &mut [u8]) -> cubin::Result<()> {
+        let first = self.entry_size(index).map_or(0, |size| skipped / size) as usize;
         match self.piece(index) {
             Piece::FileHeader => self.image.write_file_header(out)?,
             Piece::Section(index) => match &self.bodies[index] {
                 Body::Made(bytes) => out[..bytes.len()].copy_from_slice(bytes),
-                Body::FromFacts => self.facts.write_section(self.facts.numbering.sections()[index], out)?,
+                Body::FromFacts => {
+                    let part = self.facts.numbering.sections()[index];
+                    match self.facts.plan.sections()[part.section].content {
+                        Content::Symbols => symbols::write(&self.facts, &self.names, part.view, first, out),
+                        _ => self.facts.write_section(part, first, out)?,
+                    }
+                }
             },
             Piece::SectionHeaders(first) => self.image.write_section_headers(first, out),
             Piece::ProgramHeaders => self.image.write_program_headers(out),

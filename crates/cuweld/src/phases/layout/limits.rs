@@ -80,7 +80,7 @@ impl Facts<'_, '_> {
         let diagnostic = Diagnostic::new(Message::TooMuchConstant { used, limit })
             .headline(format!("the program has {used} bytes of __constant__ variables; {limit} are the most"));
         let inside = |&(_, symbol): &(SymbolId, &super::Symbol<'_>)| {
-            let place = symbol.definition.map(|definition| self.inputs.symbols()[definition.symbol].place);
+            let place = symbol.definition.map(|definition| self.inputs.symbols()[definition].place());
             matches!(place, Some(Place::Section(home)) if self.plan.placement(home).is_some_and(|at| at.section == section))
         };
         let variables = self.resolution.symbols().enumerate().filter(inside).map(|(id, symbol)| (id, symbol.size));

@@ -117,7 +117,7 @@ struct Search<'file, 'data> {
     sections: &'file [Section<'data>],
     next: usize,
     /// The sections by name, once that order was found to be another.
-    by_name: Option<HashMap<&'data str, Vec<u32>, foldhash::fast::FixedState>>,
+    by_name: Option<HashMap<&'data str, Vec<u32>, foldhash::fast::RandomState>>,
 }
 
 impl<'file, 'data> Search<'file, 'data> {

@@ -15,11 +15,15 @@ use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::id::{FileId, Id, IdRange, IdVec, InputSectionId, InputSymbolId};
 use crate::options::Options;
 use crate::views::View;
+use cubin::read::Counts;
 use cubin::relocation::{Entries, RelocationType};
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
-use cubin::target::Views;
+use cubin::target::{Target, Views};
+use foldhash::fast::RandomState;
 use rayon::prelude::*;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::LazyLock;
 
 /// An object to link: a name for messages and its bytes.
 #[derive(Copy, Clone, Debug)]
@@ -45,6 +49,7 @@ pub struct Inputs<'data> {
     files: IdVec<FileId, ObjectFile<'data>>,
     sections: IdVec<InputSectionId, InputSection<'data>>,
     symbols: IdVec<InputSymbolId, InputSymbol<'data>>,
+    name_hashes: IdVec<InputSymbolId, u32>,
     /// Only where there are two views.
     machine_symbols: IdVec<InputSymbolId, MachineSymbol>,
     two_views: bool,
@@ -62,6 +67,10 @@ pub struct ObjectFile<'data> {
     pub machine_sections: IdRange<InputSectionId>,
     /// Its symbols.
     pub symbols: IdRange<InputSymbolId>,
+    /// Those of them that are functions, in order.
+    pub functions: Vec<InputSymbolId>,
+    /// How many of them define something, sections aside.
+    pub definitions: usize,
     /// The GPU it was compiled for.
     pub sm: u32,
     /// The virtual architecture it was compiled for (the `.target` of its PTX).
@@ -70,6 +79,8 @@ pub struct ObjectFile<'data> {
     pub calls: Vec<CallRecord<'data>>,
     /// Its unified functions and variables, in the order of their records.
     pub unified: Vec<UnifiedEntry>,
+    /// The toolkit that made it, if it is newer than all that are known.
+    newer_toolkit: Option<u32>,
 }
 
 /// A function or variable that has a place in a table which several programs share.
@@ -112,7 +123,7 @@ pub enum CallRecord<'data> {
 }
 
 /// A section of an object.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct InputSection<'data> {
     /// Its name.
     pub name: &'data str,
@@ -209,13 +220,13 @@ pub enum Place {
     Section(InputSectionId),
 }
 
-/// A symbol of an object.
-#[derive(Debug)]
+/// A symbol of an object. (There can be very many: what it takes to keep them small is worth its while.)
+#[derive(Clone, Debug)]
 pub struct InputSymbol<'data> {
     /// Its name; empty for some that the compiler deleted.
     pub name: &'data str,
-    /// Where it is defined.
-    pub place: Place,
+    section: Option<InputSectionId>,
+    is_common: bool,
     /// Its offset in that section; for shared and common variables their alignment.
     pub value: u64,
     /// Its size.
@@ -232,8 +243,20 @@ pub struct InputSymbol<'data> {
     pub frame: u32,
 }
 
+const _: () = assert!(size_of::<InputSymbol<'_>>() == 48);
+
+/// How names are hashed: in every run differently, so that nobody can make a file of names that all collide.
+static NAME_STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
+/// The hash of a name, which is never 0.
+pub fn name_hash(name: &[u8]) -> u32 {
+    let mut hasher = NAME_STATE.build_hasher();
+    hasher.write(name);
+    (hasher.finish() as u32).max(1)
+}
+
 /// What the machine's view says of a symbol, where there are two.
-#[derive(Copy, Clone, Debug)]
+#[derive(Copy, Clone, Debug, Default)]
 pub struct MachineSymbol {
     /// Its offset.
     pub value: u64,
@@ -242,9 +265,23 @@ pub struct MachineSymbol {
 }
 
 impl InputSymbol<'_> {
+    /// Where it is defined.
+    pub fn place(&self) -> Place {
+        match self.section {
+            Some(section) => Place::Section(section),
+            None if self.is_common => Place::Common,
+            None => Place::Undefined,
+        }
+    }
+
     /// Whether the symbol is a function, kernel or not.
     pub fn is_function(&self) -> bool {
         self.kind == SymbolKind::FUNCTION
+    }
+
+    /// Whether the symbol defines something, and is not just that of a section.
+    fn is_definition(&self) -> bool {
+        self.place() != Place::Undefined && self.kind != SymbolKind::SECTION
     }
 }
 
@@ -279,6 +316,11 @@ impl<'data> Inputs<'data> {
     /// The symbols of all objects.
     pub fn symbols(&self) -> &IdVec<InputSymbolId, InputSymbol<'data>> {
         &self.symbols
+    }
+
+    /// The [hashes](name_hash) of the symbols' names; 0 for local ones, whose names mean nothing to other objects.
+    pub fn name_hashes(&self) -> &IdVec<InputSymbolId, u32> {
+        &self.name_hashes
     }
 
     /// Offset and size of a symbol in the machine's view.
@@ -323,6 +365,12 @@ impl<'data> Inputs<'data> {
         FileId::from_index(behind.saturating_sub(1))
     }
 
+    /// The object that a symbol comes from.
+    pub fn file_of_symbol(&self, symbol: InputSymbolId) -> FileId {
+        let behind = self.files.as_slice().partition_point(|file| file.symbols.first() <= symbol);
+        FileId::from_index(behind.saturating_sub(1))
+    }
+
     /// The symbol that a record of `file` means by this raw index. Only the machine's records may name one that is not there.
     pub fn symbol_of(&self, file: FileId, raw: u32) -> Option<InputSymbolId> {
         self.files[file].symbols.get(raw)
@@ -358,73 +406,142 @@ fn refuse<T>(input: &Input<'_>, options: &Options, diagnostic: Diagnostic, repor
 }
 
 /// Reads the inputs.
+///
+/// How many rows each object has is known before it is read, so that all objects write theirs at once, each into its own part of
+/// the tables. The rows of objects that take no part stay there, but nothing names them.
 pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Report) -> Result<Inputs<'data>, Failure> {
-    let results: Vec<_> = inputs.par_iter().map(|input| read::read(input, options)).collect();
-    let mut parsed = Vec::with_capacity(results.len());
+    let views = options.target.views;
+    let counts: Vec<Counts> = inputs.par_iter().map(|input| Counts::of(input.bytes, views)).collect();
+    let count_of = |rows: fn(&Counts) -> usize| counts.iter().map(rows).sum::<usize>();
+    let mut sections = blank(InputSection::BLANK, count_of(|counts| counts.sections));
+    let mut symbols = blank(InputSymbol::BLANK, count_of(|counts| counts.symbols));
+    let mut name_hashes = blank(0, symbols.len());
+    let machine_rows = if views == Views::Two { symbols.len() } else { 0 };
+    let mut machine_symbols = blank(MachineSymbol::default(), machine_rows);
+    let mut free = Rows {
+        first_section: 0,
+        first_symbol: 0,
+        sections: &mut sections,
+        symbols: &mut symbols,
+        name_hashes: &mut name_hashes,
+        machine_symbols: &mut machine_symbols,
+    };
+    let parts: Vec<Rows<'_, '_>> = counts.iter().map(|counts| free.take(counts)).collect();
+    let results: Vec<_> = inputs.par_iter().zip(parts).map(|(input, rows)| read::read(input, rows, options)).collect();
+    let mut objects = Vec::with_capacity(results.len());
     for (result, input) in results.into_iter().zip(inputs) {
         match result {
-            Ok(object) => parsed.push(object),
+            Ok(object) => objects.push(object),
             Err(diagnostic) => return refuse(input, options, *diagnostic, report),
         }
     }
-    let left_out = demand::left_out(inputs, &parsed, &options.keep);
-    let two_views = options.target.views == Views::Two;
-    let count = |rows: fn(&Parsed<'_>) -> usize| parsed.iter().flatten().map(rows).sum();
-    let mut all = Inputs {
-        files: IdVec::with_capacity(parsed.len()),
-        sections: IdVec::with_capacity(count(|object| object.sections.len())),
-        symbols: IdVec::with_capacity(count(|object| object.symbols.len())),
-        machine_symbols: IdVec::with_capacity(count(|object| object.machine_symbols.len())),
-        two_views,
-        left_out,
-    };
-    for (index, object) in parsed.into_iter().enumerate() {
+    let (sections, symbols, name_hashes) = (sections.into(), symbols.into(), name_hashes.into());
+    let left_out = demand::left_out(inputs, &objects, &symbols, &options.keep);
+    let mut files = IdVec::with_capacity(objects.len());
+    for (index, object) in objects.into_iter().enumerate() {
         if let Some(object) = object
-            && all.left_out.binary_search(&index).is_err()
+            && left_out.binary_search(&index).is_err()
         {
             if let Some(found) = object.newer_toolkit {
-                report.say(Message::NewerObject { file: object.file.name.into(), found, known: read::KNOWN_TOOLKIT });
+                report.say(Message::NewerObject { file: object.name.into(), found, known: read::KNOWN_TOOLKIT });
             }
-            object.append_to(&mut all);
+            files.push(object);
         }
     }
-    Ok(all)
+    let two_views = views == Views::Two;
+    Ok(Inputs { files, sections, symbols, name_hashes, machine_symbols: machine_symbols.into(), two_views, left_out })
 }
 
-/// One object with ids that count from its own start.
-struct Parsed<'data> {
-    file: ObjectFile<'data>,
-    sections: Vec<InputSection<'data>>,
-    symbols: Vec<InputSymbol<'data>>,
-    machine_symbols: Vec<MachineSymbol>,
-    /// The toolkit that made it, if it is newer than all that are known.
-    newer_toolkit: Option<u32>,
+/// How much memory it takes at least to link an object, beside its own bytes: what becomes of a row is about as large as the row.
+#[must_use]
+pub fn least_memory(object: &[u8], target: &Target) -> usize {
+    let Counts { sections, symbols } = Counts::of(object, target.views);
+    2 * (sections * size_of::<InputSection<'_>>() + symbols * size_of::<InputSymbol<'_>>())
 }
 
-impl<'data> Parsed<'data> {
-    /// Moves the object behind those that are there already: every id moves up by what they hold.
-    fn append_to(mut self, all: &mut Inputs<'data>) {
-        let (section_base, symbol_base) = (all.sections.len(), all.symbols.len());
-        let section = |id: InputSectionId| InputSectionId::from_index(section_base + id.index());
-        let symbol = |id: InputSymbolId| InputSymbolId::from_index(symbol_base + id.index());
-        for mut row in self.sections {
+/// A table of rows that are still to be written.
+fn blank<Row: Clone + Send>(row: Row, count: usize) -> Vec<Row> {
+    rayon::iter::repeat_n(row, count).with_min_len(4096).collect()
+}
+
+impl InputSection<'_> {
+    const BLANK: Self = InputSection {
+        name: "",
+        role: Role::Structure,
+        kind: SectionType::NULL,
+        flags: 0,
+        align: 1,
+        size: 0,
+        data: &[],
+        target: None,
+        first_attached: None,
+        next_attached: None,
+        owner: None,
+        machine: None,
+        later_entry_without_addend: false,
+    };
+}
+
+impl InputSymbol<'_> {
+    const BLANK: Self = InputSymbol {
+        name: "",
+        section: None,
+        is_common: false,
+        value: 0,
+        size: 0,
+        binding: Binding::LOCAL,
+        kind: SymbolKind::NOTYPE,
+        other: 0,
+        registers: 0,
+        frame: 0,
+    };
+}
+
+/// The part of the tables that one object writes.
+struct Rows<'table, 'data> {
+    first_section: usize,
+    first_symbol: usize,
+    sections: &'table mut [InputSection<'data>],
+    symbols: &'table mut [InputSymbol<'data>],
+    name_hashes: &'table mut [u32],
+    machine_symbols: &'table mut [MachineSymbol],
+}
+
+impl<'table, 'data> Rows<'table, 'data> {
+    /// Takes rows off the front.
+    fn take(&mut self, counts: &Counts) -> Rows<'table, 'data> {
+        let (first_section, first_symbol) = (self.first_section, self.first_symbol);
+        self.first_section += counts.sections;
+        self.first_symbol += counts.symbols;
+        Rows {
+            first_section,
+            first_symbol,
+            sections: self.sections.split_off_mut(..counts.sections).unwrap_or_default(),
+            symbols: self.symbols.split_off_mut(..counts.symbols).unwrap_or_default(),
+            name_hashes: self.name_hashes.split_off_mut(..counts.symbols).unwrap_or_default(),
+            machine_symbols: self.machine_symbols.split_off_mut(..counts.symbols).unwrap_or_default(),
+        }
+    }
+
+    /// Makes ids that count from the object's own start count from the start of the tables.
+    fn rebase(self, file: &mut ObjectFile<'data>) {
+        let (first_section, first_symbol) = (self.first_section, self.first_symbol);
+        let section = |id: InputSectionId| InputSectionId::from_index(first_section + id.index());
+        let symbol = |id: InputSymbolId| InputSymbolId::from_index(first_symbol + id.index());
+        for row in self.sections {
             row.target = row.target.map(section);
             row.first_attached = row.first_attached.map(section);
             row.next_attached = row.next_attached.map(section);
             row.machine = row.machine.map(section);
             row.owner = row.owner.map(symbol);
-            all.sections.push(row);
         }
-        for mut row in self.symbols {
-            if let Place::Section(id) = row.place {
-                row.place = Place::Section(section(id));
-            }
-            all.symbols.push(row);
+        for row in self.symbols {
+            row.section = row.section.map(section);
         }
-        for row in self.machine_symbols {
-            all.machine_symbols.push(row);
+        for function in &mut file.functions {
+            *function = symbol(*function);
         }
-        for record in &mut self.file.calls {
+        for record in &mut file.calls {
             match record {
                 CallRecord::Call { caller: a, callee: b } | CallRecord::Reference { caller: a, function: b } => {
                     *a = symbol(*a);
@@ -435,13 +552,12 @@ impl<'data> Parsed<'data> {
                 | CallRecord::Prototype { function: a, .. } => *a = symbol(*a),
             }
         }
-        for entry in &mut self.file.unified {
+        for entry in &mut file.unified {
             entry.symbol = symbol(entry.symbol);
         }
-        let range = |ids: &IdRange<InputSectionId>| IdRange::new(section(ids.first()), section(ids.end()));
-        self.file.sections = range(&self.file.sections);
-        self.file.machine_sections = range(&self.file.machine_sections);
-        self.file.symbols = IdRange::new(InputSymbolId::from_index(symbol_base), all.symbols.next_id());
-        all.files.push(self.file);
+        let range = |ids: IdRange<InputSectionId>| IdRange::new(section(ids.first()), section(ids.end()));
+        file.sections = range(file.sections);
+        file.machine_sections = range(file.machine_sections);
+        file.symbols = IdRange::new(symbol(file.symbols.first()), symbol(file.symbols.end()));
     }
 }

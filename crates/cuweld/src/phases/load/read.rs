@@ -2,8 +2,8 @@
 
 use super::arrange::{Arrangement, is_code, is_mercury, plain_name};
 use super::{
-    CallRecord, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Parsed, Place, Role, UnifiedEntry, UnifiedTable,
-    is_shared,
+    CallRecord, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Place, Role, Rows, UnifiedEntry, UnifiedTable,
+    is_shared, name_hash,
 };
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
@@ -18,7 +18,7 @@ use cubin::info::{self, Attribute, Record};
 use cubin::read::{File, Section};
 use cubin::relocation::{self, RelocationType};
 use cubin::section::SectionType;
-use cubin::symbol::{SymbolKind, SymbolSection};
+use cubin::symbol::{Binding, SymbolKind, SymbolSection};
 use cubin::target::{Target, Views};
 use cubin::unified::{self, STUB_SIZE};
 
@@ -44,6 +44,11 @@ impl Damage {
     }
 }
 
+/// An object has other sections or symbols than it had when they were counted.
+fn changed() -> Damage {
+    Damage("it was changed while it was read".into())
+}
+
 /// Something is wrong with an object.
 fn damaged(input: &Input<'_>, Damage(problem): Damage) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(Message::BadObject { file: input.name.into(), problem }))
@@ -59,8 +64,12 @@ pub(super) fn open<'data>(input: &Input<'data>, options: &Options) -> Result<Opt
     Ok(Some(file))
 }
 
-/// Reads an object. `None`: it is linked already and has nothing to add.
-pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Option<Parsed<'data>>, Box<Diagnostic>> {
+/// Reads an object, and writes its rows. `None`: it is linked already and has nothing to add.
+pub(super) fn read<'data>(
+    input: &Input<'data>,
+    rows: Rows<'_, 'data>,
+    options: &Options,
+) -> Result<Option<ObjectFile<'data>>, Box<Diagnostic>> {
     let damaged = |damage: Damage| damaged(input, damage);
     let Some(file) = open(input, options)? else { return Ok(None) };
     let arrangement = Arrangement::of(file.sections(), options.target.views).map_err(|index| match file.section(index) {
@@ -72,9 +81,7 @@ pub(super) fn read<'data>(input: &Input<'data>, options: &Options) -> Result<Opt
         None => damaged(Damage("the machine's side of the program is missing".into())),
     })?;
     let reader = Reader { file: &file, arrangement, views: options.target.views };
-    let mut parsed = reader.read(input.name).map_err(damaged)?;
-    parsed.newer_toolkit = newer_toolkit(&file);
-    Ok(Some(parsed))
+    reader.read(input.name, rows).map(Some).map_err(damaged)
 }
 
 /// The newest toolkit whose objects are known, as objects record it.
@@ -140,26 +147,33 @@ struct Reader<'file, 'data> {
 }
 
 impl<'data> Reader<'_, 'data> {
-    fn read(&self, name: &'data str) -> Result<Parsed<'data>, Damage> {
-        let mut sections = self.sections()?;
-        let symbols = self.symbols(&mut sections)?;
-        let machine_symbols = self.machine_symbols(&symbols)?;
-        self.check_relocations(&sections, &symbols)?;
-        let calls = self.calls(&symbols)?;
-        let unified = self.unified(&sections, &symbols)?;
+    fn read(&self, name: &'data str, rows: Rows<'_, 'data>) -> Result<ObjectFile<'data>, Damage> {
+        self.read_sections(rows.sections)?;
+        self.read_symbols(rows.sections, rows.symbols)?;
+        for (symbol, hash) in rows.symbols.iter().zip(rows.name_hashes.iter_mut()) {
+            *hash = if symbol.binding == Binding::LOCAL { 0 } else { name_hash(symbol.name.as_bytes()) };
+        }
+        self.read_machine_symbols(rows.symbols, rows.machine_symbols)?;
+        self.check_relocations(rows.sections, rows.symbols)?;
+        let is_function = |(_, symbol): &(usize, &InputSymbol<'_>)| symbol.is_function();
+        let functions = rows.symbols.iter().enumerate().filter(is_function).map(|(index, _)| InputSymbolId::from_index(index));
         let section = InputSectionId::from_index;
         let linked = self.arrangement.linked();
-        let file = ObjectFile {
+        let mut file = ObjectFile {
             name,
             sections: IdRange::new(section(0), section(linked)),
-            machine_sections: IdRange::new(section(linked), section(sections.len())),
-            symbols: IdRange::new(InputSymbolId::from_index(0), InputSymbolId::from_index(symbols.len())),
+            machine_sections: IdRange::new(section(linked), section(rows.sections.len())),
+            symbols: IdRange::new(InputSymbolId::from_index(0), InputSymbolId::from_index(rows.symbols.len())),
+            functions: functions.collect(),
+            definitions: rows.symbols.iter().filter(|symbol| symbol.is_definition()).count(),
             sm: self.file.sm(),
             virtual_sm: self.file.virtual_sm(),
-            calls,
-            unified,
+            calls: self.calls(rows.symbols)?,
+            unified: self.unified(rows.sections, rows.symbols)?,
+            newer_toolkit: newer_toolkit(self.file),
         };
-        Ok(Parsed { file, sections, symbols, machine_symbols, newer_toolkit: None })
+        rows.rebase(&mut file);
+        Ok(file)
     }
 
     /// The sections of the file, in the order of their ids.
@@ -167,10 +181,12 @@ impl<'data> Reader<'_, 'data> {
         self.arrangement.order().iter().filter_map(|&index| self.file.section(index))
     }
 
-    fn sections(&self) -> Result<Vec<InputSection<'data>>, Damage> {
+    fn read_sections(&self, sections: &mut [InputSection<'data>]) -> Result<(), Damage> {
         let count = self.file.sections().len();
-        let mut sections = Vec::with_capacity(count);
-        for section in self.arranged() {
+        if count != sections.len() {
+            return Err(changed());
+        }
+        for (section, row) in self.arranged().zip(sections.iter_mut()) {
             let (name, kind, flags) = plain_header(section);
             let role = role_of(name, kind, flags, section.header.info);
             let target = match role {
@@ -205,7 +221,7 @@ impl<'data> Reader<'_, 'data> {
                 }
                 _ => false,
             };
-            sections.push(InputSection {
+            *row = InputSection {
                 name,
                 role,
                 kind,
@@ -215,12 +231,10 @@ impl<'data> Reader<'_, 'data> {
                 size: if kind == SectionType::NULL { 0 } else { section.header.size },
                 data: section.data,
                 target,
-                first_attached: None,
-                next_attached: None,
-                owner: None,
                 machine,
                 later_entry_without_addend,
-            });
+                ..InputSection::BLANK
+            };
         }
         // From the last to the first, so that each list comes out in section order.
         for index in (0..sections.len()).rev() {
@@ -229,19 +243,21 @@ impl<'data> Reader<'_, 'data> {
                 sections[target.index()].first_attached = Some(InputSectionId::from_index(index));
             }
         }
-        Ok(sections)
+        Ok(())
     }
 
     /// The symbols. Sections learn what function they are the code of.
-    fn symbols(&self, sections: &mut [InputSection<'data>]) -> Result<Vec<InputSymbol<'data>>, Damage> {
+    fn read_symbols(&self, sections: &mut [InputSection<'data>], symbols: &mut [InputSymbol<'data>]) -> Result<(), Damage> {
         let table = match self.views {
             Views::One => self.file.symbol_table(),
             Views::Two => self.file.mercury_symbol_table(),
         };
         let raw = self.file.each_linked_symbol(self.views)?;
         let table = table.and_then(|index| self.file.section(index));
-        let mut symbols = Vec::with_capacity(raw.len());
-        for (index, symbol) in raw.enumerate() {
+        if raw.len() != symbols.len() {
+            return Err(changed());
+        }
+        for (index, (symbol, row)) in raw.zip(symbols.iter_mut()).enumerate() {
             let symbol = symbol?;
             let problem = |text: String| match table {
                 Some(section) => Damage::at(section, index as u64 * SymbolRecord::SIZE as u64, text),
@@ -282,37 +298,33 @@ impl<'data> Reader<'_, 'data> {
             if symbol.size > MAX_SIZE || symbol.value > MAX_SIZE {
                 return Err(problem(format!("symbol '{}' reaches past any GPU's memory", symbol.name)));
             }
-            symbols.push(InputSymbol {
+            *row = InputSymbol {
                 name: symbol.name,
-                place,
+                section: if let Place::Section(section) = place { Some(section) } else { None },
+                is_common: place == Place::Common,
                 value: symbol.value,
                 size: symbol.size,
                 binding: symbol.binding,
                 kind: symbol.kind,
                 other: symbol.other,
-                registers: 0,
-                frame: 0,
-            });
+                ..InputSymbol::BLANK
+            };
         }
-        self.read_attributes(sections, &mut symbols)?;
-        Ok(symbols)
+        self.read_attributes(sections, symbols)
     }
 
     /// What the machine's view says of the symbols, where there are two.
-    fn machine_symbols(&self, symbols: &[InputSymbol<'data>]) -> Result<Vec<MachineSymbol>, Damage> {
-        if self.views == Views::One {
-            return Ok(Vec::new());
-        }
+    fn read_machine_symbols(&self, symbols: &[InputSymbol<'data>], rows: &mut [MachineSymbol]) -> Result<(), Damage> {
         let table = self.file.symbol_table().and_then(|index| self.file.section(index));
         let records = table.map(|section| section.data.as_chunks::<{ SymbolRecord::SIZE }>().0).unwrap_or_default();
-        if let Some(missing) = symbols.get(records.len()) {
+        if let Some(missing) = symbols.get(records.len()).filter(|_| self.views == Views::Two) {
             return Err(Damage(format!("symbol '{}' is not in the machine's symbol table", missing.name)));
         }
-        let machine_symbol = |record| {
+        for (record, row) in records.iter().zip(rows) {
             let SymbolRecord { value, size, .. } = SymbolRecord::read(record);
-            MachineSymbol { value, size }
-        };
-        Ok(records.iter().take(symbols.len()).map(machine_symbol).collect())
+            *row = MachineSymbol { value, size };
+        }
+        Ok(())
     }
 
     /// Checks every attribute record, and notes the two that concern all functions with their symbols.

@@ -13,13 +13,14 @@
 //! compared. The right thing is the description of
 //! the copy that stays, where it was.
 
-use super::{Draft, DraftPiece, Facts, Functions, Moved, Subject, word32, word64};
+use super::{Draft, DraftPiece, Facts, Moved, Subject, word32, word64};
 use crate::id::{FunctionId, InputSectionId};
 use crate::phases::merge::OutputSection;
 use crate::stubs;
 use crate::views::View;
 use cubin::capsule::Capsule;
 use cubin::mercury::Places;
+use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Behind the length of a record.
@@ -93,11 +94,12 @@ impl<'data> Frames<'data> {
     }
 }
 
-/// A section of frames that one object brought, in both views.
+/// A section of frames that one object brought.
 struct Source<'data> {
-    piece: (InputSectionId, InputSectionId),
-    linked: Vec<Described<'data>>,
-    machine: Vec<Described<'data>>,
+    linked: InputSectionId,
+    machine: InputSectionId,
+    /// What the machine's side describes.
+    frames: Vec<Described<'data>>,
 }
 
 /// A description, and the function it is of, if that stays.
@@ -106,31 +108,33 @@ type Described<'data> = (Frame<'data>, Option<Subject>);
 impl<'data> Facts<'_, 'data> {
     /// Puts together a section of frames.
     pub(super) fn frames(&self, section: &OutputSection<'_>) -> Draft {
-        let subjects = |functions: &Functions, data: &'data [u8]| {
-            read(data).into_iter().map(|frame| (frame, functions.at(frame.address))).collect()
+        let pieces: Vec<InputSectionId> = section.pieces.iter().map(|piece| piece.section).collect();
+        let source = |&linked: &InputSectionId| {
+            let machine = self.inputs().sections()[linked].machine?;
+            Some(Source { linked, machine, frames: self.described(linked, machine) })
         };
-        let inputs = self.inputs();
-        let sources: Vec<Source<'data>> = (section.pieces.iter())
-            .filter_map(|piece| {
-                let (linked, machine) = (piece.section, inputs.sections()[piece.section].machine?);
-                let file = inputs.file_of_section(linked);
-                let side = |id| subjects(&self.functions(file, id), inputs.sections()[id].data);
-                Some(Source { piece: (linked, machine), linked: side(linked), machine: side(machine) })
-            })
-            .collect();
-        let merged = if self.relocate.options.imitate_defects { self.merge_copies(&sources) } else { HashMap::new() };
+        let sources: Vec<Source<'data>> = pieces.par_iter().filter_map(source).collect();
+        let imitated = if self.relocate.options.imitate_defects { replaced(&sources) } else { HashSet::new() };
+        // Only what is imitated needs the linked view.
+        let linked_view: Vec<Vec<Described<'data>>> = match imitated.is_empty() {
+            true => Vec::new(),
+            false => sources.iter().map(|source| self.described(source.linked, source.linked)).collect(),
+        };
+        let merged: HashMap<FunctionId, (&[u8], Vec<u8>)> =
+            imitated.into_iter().filter_map(|id| Some((id, self.merge(&sources, &linked_view, id)?))).collect();
         let mut described = HashSet::new();
         let mut frames = Frames::default();
         let mut pieces = Vec::new();
-        for source in &sources {
+        for (index, source) in sources.iter().enumerate() {
             let base = frames.bytes.len() as u64;
             let mut moved = Moved::default();
-            for &(frame, subject) in &source.machine {
+            for &(frame, subject) in &source.frames {
                 let Some(subject) = subject else { continue };
                 let place = match merged.get(&subject.function) {
                     Some((common, description)) if described.insert(subject.function) => frames.push(common, description),
                     Some(_) => {
-                        let Some((linked, _)) = of_function(&source.linked, subject.function) else { continue };
+                        let linked = linked_view.get(index).and_then(|side| of_function(side, subject.function));
+                        let Some((linked, _)) = linked else { continue };
                         frames.push(linked.common, &with_program(linked.description, &[]))
                     }
                     None if subject.is_current => frames.push(frame.common, frame.description),
@@ -143,11 +147,23 @@ impl<'data> Facts<'_, 'data> {
                     stubs::frame(slot, self.relocate.unified.stubs().len(), unit, size, &mut frames.bytes);
                 }
             }
-            let (linked, machine) = source.piece;
-            pieces.push(DraftPiece { linked, machine, base, moved });
+            pieces.push(DraftPiece { linked: source.linked, machine: source.machine, base, moved });
         }
         Draft { bytes: frames.bytes, pieces }
     }
+
+    /// What a section of frames describes, as either view has it.
+    fn described(&self, linked: InputSectionId, in_view: InputSectionId) -> Vec<Described<'data>> {
+        let functions = self.functions(self.inputs().file_of_section(linked), in_view);
+        let frames = read(self.inputs().sections()[in_view].data).into_iter();
+        frames.map(|frame| (frame, functions.at(frame.address))).collect()
+    }
+}
+
+/// The functions that are described in more than one copy.
+fn replaced(sources: &[Source<'_>]) -> HashSet<FunctionId> {
+    let subjects = sources.iter().flat_map(|source| source.frames.iter().filter_map(|(_, subject)| *subject));
+    subjects.filter(|subject| !subject.is_current).map(|subject| subject.function).collect()
 }
 
 /// The descriptions of one function, in order, and whether each is that of the copy that stays.
@@ -157,18 +173,16 @@ fn of_function<'data>(side: &[Described<'data>], function: FunctionId) -> Option
 }
 
 impl<'data> Facts<'_, 'data> {
-    /// For each function that is described more than once: its first description in the output, with its common part.
-    fn merge_copies(&self, sources: &[Source<'data>]) -> HashMap<FunctionId, (&'data [u8], Vec<u8>)> {
-        let subjects = sources.iter().flat_map(|source| source.machine.iter().filter_map(|(_, subject)| *subject));
-        let replaced: HashSet<FunctionId> =
-            subjects.filter(|subject| !subject.is_current).map(|subject| subject.function).collect();
-        replaced.into_iter().filter_map(|function| Some((function, self.merge(sources, function)?))).collect()
-    }
-
-    fn merge(&self, sources: &[Source<'data>], function: FunctionId) -> Option<(&'data [u8], Vec<u8>)> {
-        let machine = sources.iter().filter_map(|source| of_function(&source.machine, function)).find(|frame| frame.1)?.0;
+    /// The first description in the output of a function that is described more than once, with its common part.
+    fn merge(
+        &self,
+        sources: &[Source<'data>],
+        linked_view: &[Vec<Described<'data>>],
+        function: FunctionId,
+    ) -> Option<(&'data [u8], Vec<u8>)> {
+        let machine = sources.iter().filter_map(|source| of_function(&source.frames, function)).find(|frame| frame.1)?.0;
         let own = read_program(program(machine.description));
-        let linked = sources.iter().filter_map(|source| of_function(&source.linked, function));
+        let linked = linked_view.iter().filter_map(|side| of_function(side, function));
         let places = self.places(function);
         let mut steps: BTreeMap<u64, &[u8]> = BTreeMap::new();
         for (frame, is_current) in linked {
@@ -194,10 +208,10 @@ impl<'data> Facts<'_, 'data> {
         let places = || {
             let definition =
                 self.relocate.resolution.symbols()[self.relocate.resolution.functions()[function].symbol].definition?;
-            let (_, code) = self.relocate.resolution.code(inputs, function)?;
+            let code = self.relocate.resolution.code(inputs, function)?;
             let machine = inputs.in_view(code, View::Machine)?;
             let capsule = Capsule::new(inputs.sections()[code].data).ok()?;
-            Places::new(capsule, inputs.sections()[machine].data, inputs.symbols()[definition.symbol].size).ok()
+            Places::new(capsule, inputs.sections()[machine].data, inputs.symbols()[definition].size).ok()
         };
         places().unwrap_or_default()
     }

@@ -18,9 +18,10 @@ use super::number::Numbering;
 use super::relocate::{self, Decision, Kept, Referent};
 use super::resolve::{Fate, Resolution};
 use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SectionId};
-use cubin::relocation::{self, Mode};
+use cubin::relocation::{self, Mode, RelocationType};
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
+use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// The machine's side of every section of debug information.
@@ -57,21 +58,16 @@ pub struct Facts<'facts, 'data> {
 
 /// Puts together the machine's side of all debug information.
 pub fn build(facts: &Facts<'_, '_>) -> MachineDebug {
-    let plan = facts.relocate.plan;
-    let mut sections = IdMap::default();
     if facts.relocate.options.target.views == Views::One {
-        return MachineDebug { sections };
+        return MachineDebug { sections: IdMap::default() };
     }
-    let debug = || plan.sections().enumerate().filter(|(_, section)| section.content == Content::Debug);
-    let drafts: IdMap<SectionId, Draft> = debug().map(|(id, section)| (id, facts.draft(section))).collect();
+    let all = facts.relocate.plan.sections().enumerate();
+    let sections: Vec<_> = all.filter(|(_, section)| section.content == Content::Debug).collect();
+    let drafts: Vec<Draft> = sections.par_iter().map(|(_, section)| facts.draft(section)).collect();
     let bases: IdMap<InputSectionId, u64> =
-        drafts.values().flat_map(|draft| draft.pieces.iter().map(|piece| (piece.linked, piece.base))).collect();
-    for (id, section) in debug() {
-        if let Some(draft) = drafts.get(&id) {
-            sections.insert(id, facts.relocated(section, draft, &bases));
-        }
-    }
-    MachineDebug { sections }
+        drafts.iter().flat_map(|draft| draft.pieces.iter().map(|piece| (piece.linked, piece.base))).collect();
+    let contents = |(&(id, section), draft): (&(SectionId, _), Draft)| (id, facts.relocated(section, draft, &bases));
+    MachineDebug { sections: sections.par_iter().zip(drafts).map(contents).collect() }
 }
 
 /// A section whose parts are in place, but not relocated.
@@ -162,10 +158,12 @@ impl<'data> Facts<'_, 'data> {
         draft
     }
 
-    fn relocations(&self, file: FileId, section: InputSectionId) -> Vec<InputRelocation> {
+    fn relocations(&self, file: FileId, section: InputSectionId) -> impl DoubleEndedIterator<Item = InputRelocation> {
         let inputs = self.inputs();
-        let lists = inputs.attached(section).filter(|&id| matches!(inputs.sections()[id].role, Role::Relocations { .. }));
-        lists.flat_map(|list| inputs.relocations(file, list)).collect()
+        let is_list = |id: &InputSectionId| matches!(inputs.sections()[*id].role, Role::Relocations { .. });
+        // There is hardly ever more than one list.
+        let lists: Vec<InputSectionId> = inputs.attached(section).filter(is_list).collect();
+        lists.into_iter().flat_map(move |list| inputs.relocations(file, list))
     }
 
     /// The functions that a section's relocations name, by offset: those that stay.
@@ -230,7 +228,7 @@ impl<'data> Facts<'_, 'data> {
         let inputs = self.inputs();
         for entry in self.relocations(file, linked) {
             let Some(row) = entry.symbol.map(|symbol| &inputs.symbols()[symbol]) else { continue };
-            let (SymbolKind::SECTION, Place::Section(target)) = (row.kind, row.place) else { continue };
+            let (SymbolKind::SECTION, Place::Section(target)) = (row.kind, row.place()) else { continue };
             let Some(place) = self.relocate.plan.placement(target) else { continue };
             let field = entry.kind.row().map(|row| row.field).unwrap_or_default();
             let value = entry.addend.wrapping_add_unsigned(place.offset).cast_unsigned();
@@ -273,58 +271,21 @@ impl<'data> Facts<'_, 'data> {
     }
 
     /// Goes through the relocations of a section as the linked view does, in the same order.
-    fn relocated(&self, section: &OutputSection<'_>, draft: &Draft, bases: &IdMap<InputSectionId, u64>) -> Contents {
+    fn relocated(&self, section: &OutputSection<'_>, draft: Draft, bases: &IdMap<InputSectionId, u64>) -> Contents {
         let form = form(section);
         let speaks_of_functions = draft
             .pieces
             .iter()
             .any(|piece| self.inputs().attached(piece.machine).any(|list| self.inputs().sections()[list].size > 0));
         let is_shared = matches!(form, Form::Frames | Form::Lines) && !speaks_of_functions;
-        let mut contents = Contents { bytes: draft.bytes.clone(), kept: Vec::new(), is_shared };
-        for piece in draft.pieces.iter().rev() {
-            let file = self.inputs().file_of_section(piece.linked);
-            for entry in self.relocations(file, piece.machine).into_iter().rev() {
-                let Some(symbol) = entry.symbol else { continue };
-                if self.relocate.resolution.ignores(self.inputs(), piece.linked, entry.offset, symbol) {
-                    continue;
-                }
-                let offset = match piece.moved.get(entry.offset) {
-                    Some(offset) => offset,
-                    // What speaks of a function that is gone, or of another copy of it, is not there.
-                    None if matches!(form, Form::Frames | Form::Lines) => continue,
-                    None => piece.base + entry.offset,
-                };
-                let entry = InputRelocation { offset, ..entry };
-                let row = &self.inputs().symbols()[symbol];
-                let patch = match (row.kind, row.place) {
-                    (SymbolKind::SECTION, Place::Section(target)) => {
-                        let base = bases.get(&target).copied().unwrap_or(0);
-                        let addend = entry.addend.wrapping_add_unsigned(base);
-                        let later = self.placed_later(target).map(Referent::Section);
-                        let InputRelocation { kind, .. } = entry;
-                        contents.kept.extend(later.map(|referent| Kept {
-                            offset,
-                            kind,
-                            referent,
-                            addend,
-                            explicit_addend: true,
-                        }));
-                        later.is_none().then_some((kind, addend.cast_unsigned()))
-                    }
-                    _ => match self.relocate.decide(section, file, symbol, entry, true) {
-                        Decision::Keep(kept) => {
-                            contents.kept.push(kept);
-                            None
-                        }
-                        Decision::Apply(patch, _) => Some((patch.kind, patch.value)),
-                        Decision::ApplyUnrecorded(_) | Decision::Drop => None,
-                    },
-                };
-                if let Some((kind, value)) = patch {
-                    let field = kind.row().map(|row| row.field).unwrap_or_default();
-                    // `load` has checked that the field is in its section; one that was left out with its function is gone.
-                    _ = relocation::apply(field, &mut contents.bytes, offset, value, 0, Mode::Replace);
-                }
+        let mut contents = Contents { bytes: draft.bytes, kept: Vec::new(), is_shared };
+        let settled: Vec<Settled> = draft.pieces.par_iter().rev().map(|piece| self.settle(section, piece, bases)).collect();
+        for piece in settled {
+            contents.kept.extend(piece.kept);
+            for (offset, kind, value) in piece.values {
+                let field = kind.row().map(|row| row.field).unwrap_or_default();
+                // `load` has checked that the field is in its section; one that was left out with its function is gone.
+                _ = relocation::apply(field, &mut contents.bytes, offset, value, 0, Mode::Replace);
             }
         }
         if form == Form::Lines {
@@ -332,6 +293,53 @@ impl<'data> Facts<'_, 'data> {
         }
         contents
     }
+
+    /// Decides about the relocations of a piece of a section.
+    fn settle(&self, section: &OutputSection<'_>, piece: &DraftPiece, bases: &IdMap<InputSectionId, u64>) -> Settled {
+        let is_taken_apart = matches!(form(section), Form::Frames | Form::Lines);
+        let file = self.inputs().file_of_section(piece.linked);
+        let mut settled = Settled::default();
+        for entry in self.relocations(file, piece.machine).rev() {
+            let Some(symbol) = entry.symbol else { continue };
+            if self.relocate.resolution.ignores(self.inputs(), piece.linked, entry.offset, symbol) {
+                continue;
+            }
+            let offset = match piece.moved.get(entry.offset) {
+                Some(offset) => offset,
+                // What speaks of a function that is gone, or of another copy of it, is not there.
+                None if is_taken_apart => continue,
+                None => piece.base + entry.offset,
+            };
+            let entry = InputRelocation { offset, ..entry };
+            let row = &self.inputs().symbols()[symbol];
+            match (row.kind, row.place()) {
+                (SymbolKind::SECTION, Place::Section(target)) => {
+                    let base = bases.get(&target).copied().unwrap_or(0);
+                    let addend = entry.addend.wrapping_add_unsigned(base);
+                    let InputRelocation { kind, .. } = entry;
+                    match self.placed_later(target).map(Referent::Section) {
+                        Some(referent) => settled.kept.push(Kept { offset, kind, referent, addend, explicit_addend: true }),
+                        None => settled.values.push((offset, kind, addend.cast_unsigned())),
+                    }
+                }
+                _ => match self.relocate.decide(section, file, symbol, entry, true) {
+                    Decision::Keep(kept) => settled.kept.push(kept),
+                    Decision::Apply(patch, _) => settled.values.push((offset, patch.kind, patch.value)),
+                    Decision::ApplyUnrecorded(_) | Decision::Drop => {}
+                },
+            }
+        }
+        settled
+    }
+}
+
+/// What became of the relocations of a piece of a section.
+#[derive(Default)]
+struct Settled {
+    /// Those that stay.
+    kept: Vec<Kept>,
+    /// What to write: where, the relocation whose field it is, and the value.
+    values: Vec<(u64, RelocationType, u64)>,
 }
 
 /// Where a sequence of a line table has the address of its function.

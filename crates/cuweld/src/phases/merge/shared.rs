@@ -63,7 +63,7 @@ impl Walk<'_, '_> {
             let (name, flags) = (Name::plain(".nv_debug.shared"), SHF_WRITE | SHF_ALLOC);
             self.plan.module_shared = Some(self.create(name, Content::ModuleShared, SectionType::SHARED, flags, 1));
         }
-        if self.facts.resolution.symbols()[id].first.symbol == mention {
+        if self.facts.resolution.symbols()[id].first == mention {
             self.shared.push(SharedVariable { symbol: id, size: 0, align: 1, owner: SharedPlacement::Dynamic });
         }
     }
@@ -73,7 +73,7 @@ impl Walk<'_, '_> {
     pub(super) fn list_shared_instances(&mut self) {
         let Facts { inputs, resolution, references, live, .. } = self.facts;
         let relocations = |&kernel: &FunctionId| {
-            let (_, code) = resolution.code(inputs, kernel)?;
+            let code = resolution.code(inputs, kernel)?;
             inputs.attached(code).find(|&section| matches!(inputs.sections()[section].role, Role::Relocations { .. }))
         };
         let is_user = |kernel: &FunctionId| references.uses_dynamic(resolution, *kernel);

@@ -65,16 +65,22 @@ pub fn merge<'data>(facts: &Facts<'_, 'data>) -> (Plan<'data>, Vec<SharedVariabl
     (walk.plan, walk.shared)
 }
 
-/// How many sections belong to one function; nearly all sections of the output are made for one of these.
+/// How many sections functions have in all; nearly all sections of the output are made for one of these, or for two kinds of relocations
+/// in one.
 fn sections_of_functions(inputs: &Inputs<'_>) -> usize {
-    inputs.sections().iter().filter(|section| section.target.is_some() || section.role == Role::Text).count()
+    let linked = inputs.files().iter().flat_map(|file| file.sections.iter()).map(|id| &inputs.sections()[id]);
+    let of_functions = linked.filter(|section| section.target.is_some() || section.role == Role::Text);
+    of_functions.map(|section| 1 + usize::from(section.later_entry_without_addend)).sum()
 }
+
+/// How many sections a program has besides those of its functions; a few more make no difference.
+const OTHER_SECTIONS: usize = 256;
 
 pub(super) struct Walk<'facts, 'data> {
     pub(super) facts: &'facts Facts<'facts, 'data>,
     pub(super) plan: Plan<'data>,
     /// Sections that inputs share by name.
-    pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::RandomState>,
     pub(super) shared: Vec<SharedVariable>,
     /// Sections of constants that the reference linker compares with later ones.
     pub(super) comparable_constants: Vec<InputSectionId>,
@@ -87,9 +93,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let mut walk = Walk {
             facts,
             plan: Plan {
-                sections: IdVec::with_capacity(sections_of_functions(facts.inputs) + facts.resolution.functions().len() / 4),
+                sections: IdVec::with_capacity(sections_of_functions(facts.inputs) + OTHER_SECTIONS),
                 locals: Vec::new(),
-                globals: Vec::new(),
+                globals: Vec::with_capacity(facts.resolution.symbols().len()),
                 placement: IdVec::filled(None, facts.inputs.sections().len()),
                 functions: IdVec::filled(FunctionSections::default(), facts.resolution.functions().len()),
                 module_shared: None,
@@ -190,15 +196,15 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// First pass: functions.
     fn functions(&mut self, file: FileId) {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
-        for symbol in inputs.files()[file].symbols.iter() {
+        for &symbol in &inputs.files()[file].functions {
             let row = &inputs.symbols()[symbol];
-            let Some(function) = (if row.is_function() { resolution.function(symbol) } else { None }) else { continue };
+            let Some(function) = resolution.function(symbol) else { continue };
             if !self.facts.live.contains(function) {
                 self.leave_name(function, symbol);
                 continue;
             }
             self.list(symbol);
-            if let (Place::Section(code), Fate::Taken | Fate::Replaced) = (row.place, resolution.fate(symbol)) {
+            if let (Place::Section(code), Fate::Taken | Fate::Replaced) = (row.place(), resolution.fate(symbol)) {
                 self.code(function, code);
             }
         }
@@ -213,7 +219,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let dropped = options.executable()
             && ((is_internal(symbol) && !options.preserve_relocations)
                 || (is_shared_variable(symbol) && !options.shows_shared_variables()));
-        if symbol.first.symbol == mention && !dropped && !self.is_left_by_replaced_code(mention) {
+        if symbol.first == mention && !dropped && !self.is_left_by_replaced_code(mention) {
             match symbol.part {
                 Part::Local => self.plan.locals.push(Local::Symbol(id)),
                 Part::Global => self.plan.globals.push(id),
@@ -225,10 +231,12 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// counts have taken its place, and the link that a relocatable output is made for can not tell them apart.
     fn is_left_by_replaced_code(&self, mention: InputSymbolId) -> bool {
         let inputs = self.facts.inputs;
-        let Place::Section(section) = inputs.symbols()[mention].place else { return false };
+        if !self.facts.options.keeps_relocations() {
+            return false;
+        }
+        let Place::Section(section) = inputs.symbols()[mention].place() else { return false };
         let section = &inputs.sections()[section];
-        self.facts.options.keeps_relocations()
-            && matches!(section.role, Role::FunctionConstants(bank) if bank != 0)
+        matches!(section.role, Role::FunctionConstants(bank) if bank != 0)
             && section.target.is_some_and(|code| self.facts.resolution.code_fate(inputs, code) == Fate::Replaced)
     }
 
@@ -300,7 +308,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             let row = &inputs.symbols()[symbol];
             let Some(id) = (if row.is_function() { None } else { resolution.meaning(symbol) }) else { continue };
             let fate = resolution.fate(symbol);
-            match row.place {
+            match row.place() {
                 Place::Section(section) if fate != Fate::Lost => {
                     if self.plan.placement[section].is_none() {
                         self.place(section, Cause::Symbol);
@@ -437,7 +445,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let resolution = self.facts.resolution;
         let symbol = &resolution.symbols()[resolution.functions()[function].symbol];
         symbol.binding != Binding::WEAK
-            && symbol.definition.is_some_and(|definition| self.facts.inputs.files()[definition.file].sections.first() <= section)
+            && symbol.definition.is_some_and(|definition| {
+                definition < self.facts.inputs.files()[self.facts.inputs.file_of_section(section)].symbols.end()
+            })
     }
 
     /// Third pass: sections.
@@ -497,7 +507,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let symbols = self.facts.inputs.symbols();
         self.facts.inputs.relocations(file, relocations).any(|entry| {
             let symbol = entry.symbol.map(|symbol| &symbols[symbol]).filter(|symbol| symbol.kind == SymbolKind::SECTION);
-            match symbol.map(|symbol| symbol.place) {
+            match symbol.map(|symbol| symbol.place()) {
                 Some(Place::Section(section)) => self.plan.placement[section].is_some_and(|place| place.offset > 0),
                 _ => false,
             }

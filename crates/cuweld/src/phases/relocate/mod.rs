@@ -240,6 +240,7 @@ impl Facts<'_, '_> {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
                 let mut capsule = None;
                 let count = self.inputs.sections()[list].entries().len();
+                run.kept.reserve(count);
                 for (entry, index) in self.inputs.relocations(file, list).rev().zip((0..count).rev()) {
                     let Some(symbol) = entry.symbol else { continue };
                     let target = piece.section;
@@ -283,7 +284,7 @@ impl Facts<'_, '_> {
     /// Sorts the relocations of constants that moved to a kernel: they were moved table by table, the newest first.
     fn sort_by_tables(&self, kept: &mut [Kept], piece: Piece, file: FileId) {
         let symbols = self.inputs.files()[file].symbols.iter().map(|symbol| &self.inputs.symbols()[symbol]);
-        let tables = symbols.filter(|row| row.place == Place::Section(piece.section) && row.kind != SymbolKind::SECTION);
+        let tables = symbols.filter(|row| row.place() == Place::Section(piece.section) && row.kind != SymbolKind::SECTION);
         let mut starts: Vec<u64> = tables.map(|row| piece.offset + row.value).collect();
         starts.sort_unstable();
         kept.sort_by_key(|entry| Reverse(starts.partition_point(|&start| start <= entry.offset)));
@@ -332,7 +333,7 @@ impl Facts<'_, '_> {
             return self.keep(mention, entry, explicit_addend);
         }
         if row.kind == SymbolKind::SECTION {
-            let Place::Section(target) = row.place else { return Decision::Drop };
+            let Place::Section(target) = row.place() else { return Decision::Drop };
             let Some(place) = self.plan.placement(target) else { return Decision::Drop };
             let addend = entry.addend.wrapping_add_unsigned(place.offset);
             let kept = keep(Referent::Section(place.section), addend);
@@ -419,7 +420,7 @@ impl Facts<'_, '_> {
     /// A relocatable output leaves everything to the link that it is made for: only places move.
     fn keep(&self, mention: InputSymbolId, entry: InputRelocation, explicit_addend: bool) -> Decision {
         let row = &self.inputs.symbols()[mention];
-        let (referent, addend) = match row.place {
+        let (referent, addend) = match row.place() {
             Place::Section(target) if row.kind == SymbolKind::SECTION => {
                 let Some(place) = self.plan.placement(target) else { return Decision::Drop };
                 (Referent::Section(place.section), entry.addend.wrapping_add_unsigned(place.offset))
@@ -456,7 +457,7 @@ impl Facts<'_, '_> {
         if !self.options.executable() {
             // What a relocatable output of the reference linker holds: not the address, but the alignment.
             let definition = self.resolution.symbols()[id].definition;
-            return definition.map_or(0, |definition| self.inputs.symbols()[definition.symbol].value);
+            return definition.map_or(0, |definition| self.inputs.symbols()[definition].value);
         }
         if self.resolution.symbols()[id].definition.is_some() {
             return shared.address(id).map_or(u64::MAX, |address| address.offset);
@@ -471,8 +472,8 @@ impl Facts<'_, '_> {
 
     /// A symbol's offset in its constant bank, the bank, and whether its section went elsewhere.
     fn constant(&self, symbol: &Symbol<'_>) -> Option<(u64, u8, bool)> {
-        let row = &self.inputs.symbols()[symbol.definition?.symbol];
-        let Place::Section(section) = row.place else { return None };
+        let row = &self.inputs.symbols()[symbol.definition?];
+        let Place::Section(section) = row.place() else { return None };
         let bank = self.inputs.sections()[section].kind.constant_bank()?;
         let place = self.plan.placement(section)?;
         let gone = self.plan.sections()[place.section].content == Content::Gone;

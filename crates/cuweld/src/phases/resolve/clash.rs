@@ -101,7 +101,7 @@ pub fn variable<'data>(
     }
     let sizes_differ = row.size != known.size;
     let known_common = known.common_align.is_some();
-    match (known_common, row.place) {
+    match (known_common, row.place()) {
         (true, Place::Common) => {}
         (true, Place::Section(_)) if initialised => {
             if row.size < known.size {
@@ -114,15 +114,16 @@ pub fn variable<'data>(
             }
         }
         _ => {
-            let any_size_now = row.place == Place::Undefined && row.size == 0;
+            let any_size_now = row.place() == Place::Undefined && row.size == 0;
             let any_size_before = known.definition.is_none() && !known_common && (known.size == 0 || known.function.is_some());
             if sizes_differ && !any_size_now && !any_size_before {
                 clashes.push(Clash::Size { name, first });
             }
         }
     }
-    let tentative_over_zero = row.place == Place::Common && known.definition.is_some() && !known_initialised;
-    if is_defined_twice(known, row) && (row.place != Place::Common || (tentative_over_zero && known.binding == Binding::GLOBAL)) {
+    let tentative_over_zero = row.place() == Place::Common && known.definition.is_some() && !known_initialised;
+    if is_defined_twice(known, row) && (row.place() != Place::Common || (tentative_over_zero && known.binding == Binding::GLOBAL))
+    {
         clashes.push(Clash::Definition { name, first });
     }
     clashes
@@ -130,7 +131,7 @@ pub fn variable<'data>(
 
 fn is_defined_twice(known: &Symbol<'_>, row: &InputSymbol<'_>) -> bool {
     known.definition.is_some()
-        && row.place != Place::Undefined
+        && row.place() != Place::Undefined
         && known.binding == Binding::GLOBAL
         && row.binding == Binding::GLOBAL
 }

@@ -11,9 +11,10 @@
 mod clash;
 mod walk;
 
-use super::load::{Inputs, Place, Role, is_shared};
+use super::load::{Inputs, Place, Role, is_shared, name_hash};
 use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use cubin::symbol::{Binding, SymbolKind};
+use hashbrown::HashTable;
 use std::num::NonZeroU32;
 use std::ops::Range;
 pub use walk::resolve;
@@ -25,6 +26,8 @@ pub const FOLLOWS_CODE: [&str; 3] = [".debug_frame", ".debug_line", ".nv_debug_l
 #[derive(Debug)]
 pub struct Resolution<'data> {
     symbols: IdVec<SymbolId, Symbol<'data>>,
+    /// The first symbol of each name, local ones aside.
+    names: HashTable<InputSymbolId>,
     functions: IdVec<FunctionId, Function<'data>>,
     meaning: IdVec<InputSymbolId, Option<SymbolId>>,
     fate: IdVec<InputSymbolId, Fate>,
@@ -53,25 +56,19 @@ pub struct Symbol<'data> {
     /// Its size.
     pub size: u64,
     /// Where it was mentioned first.
-    pub first: Mention,
+    pub first: InputSymbolId,
     /// The object that messages name: a variable's first mention, a function's first definition.
     pub named_after: FileId,
     /// The definition that counts.
-    pub definition: Option<Mention>,
+    pub definition: Option<InputSymbolId>,
     /// Set while every definition is tentative: the alignment it needs.
     pub common_align: Option<NonZeroU32>,
     /// The function it is.
     pub function: Option<FunctionId>,
 }
 
-/// A symbol of an input, and that input.
-#[derive(Copy, Clone, Debug)]
-pub struct Mention {
-    /// The object.
-    pub file: FileId,
-    /// Its symbol.
-    pub symbol: InputSymbolId,
-}
+// There can be very many.
+const _: () = assert!(size_of::<Symbol<'_>>() == 48);
 
 /// The two parts of a symbol table.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
@@ -116,6 +113,12 @@ impl<'data> Resolution<'data> {
     /// The symbols, in order of first mention.
     pub fn symbols(&self) -> &IdVec<SymbolId, Symbol<'data>> {
         &self.symbols
+    }
+
+    /// What a name means, wherever it is not local.
+    pub fn named(&self, inputs: &Inputs<'data>, name: &[u8]) -> Option<SymbolId> {
+        let is_same = |&first: &InputSymbolId| inputs.symbols()[first].name.as_bytes() == name;
+        self.meaning[*self.names.find(spread(name_hash(name)), is_same)?]
     }
 
     /// The functions, in order of first mention.
@@ -185,10 +188,10 @@ impl<'data> Resolution<'data> {
     }
 
     /// The section with the code of a function, in the object whose definition counts.
-    pub fn code(&self, inputs: &Inputs<'data>, function: FunctionId) -> Option<(FileId, InputSectionId)> {
+    pub fn code(&self, inputs: &Inputs<'data>, function: FunctionId) -> Option<InputSectionId> {
         let definition = self.symbols[self.functions[function].symbol].definition?;
-        match inputs.symbols()[definition.symbol].place {
-            Place::Section(section) => Some((definition.file, section)),
+        match inputs.symbols()[definition].place() {
+            Place::Section(section) => Some(section),
             _ => None,
         }
     }
@@ -205,6 +208,11 @@ impl<'data> Resolution<'data> {
     pub fn debug_reference_was_dropped(&self, function: FunctionId, file: FileId) -> bool {
         self.replaced_before.get(&function).is_some_and(|&by| file < by)
     }
+}
+
+/// Makes a hash of a name fit for a table, which looks at both ends of 64 bits.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 /// Whether a symbol is a shared variable.

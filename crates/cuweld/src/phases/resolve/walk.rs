@@ -1,29 +1,27 @@
 //! The walk over the inputs' symbols.
 
 use super::clash::{self, Clash};
-use super::{Fate, Function, Mention, Part, Resolution, Symbol};
+use super::{Fate, Function, Part, Resolution, Symbol, spread};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
-use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, SymbolId};
+use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use crate::options::Options;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
 use cubin::symbol::{Binding, SymbolKind};
-use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use std::hash::BuildHasher;
 use std::num::NonZeroU32;
 
 /// Resolves all names.
 pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Report) -> Result<Resolution<'data>, Failure> {
-    let (names, locals) = names_and_locals(inputs);
+    // Enough room for all, copies of the same name and a few undefined names included, so that no table has to grow.
+    let definitions: usize = inputs.files().iter().map(|object| object.definitions).sum();
     let mut walk = Walk {
         inputs,
-        table: HashTable::with_capacity(names),
-        hasher: FixedState::default(),
         had_relocations: IdMap::default(),
         clashes: Vec::new(),
         result: Resolution {
-            symbols: IdVec::with_capacity(names + locals),
+            symbols: IdVec::with_capacity(definitions + definitions / 16 + 64),
+            names: HashTable::with_capacity(definitions),
             functions: IdVec::new(),
             meaning: IdVec::filled(None, inputs.symbols().len()),
             fate: IdVec::filled(Fate::Reference, inputs.symbols().len()),
@@ -37,7 +35,7 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
         },
     };
     for (file, object) in inputs.files().enumerate() {
-        for symbol in object.symbols.iter().filter(|&id| inputs.symbols()[id].is_function()) {
+        for &symbol in &object.functions {
             walk.function(Mention { file, symbol });
         }
         for symbol in object.symbols.iter() {
@@ -56,20 +54,15 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
     Ok(walk.result)
 }
 
-/// How many names are defined, copies of the same included, and how many local symbols there are: enough room for all, so that no
-/// table has to grow and be hashed again.
-fn names_and_locals(inputs: &Inputs<'_>) -> (usize, usize) {
-    inputs.symbols().iter().fold((0, 0), |(names, locals), symbol| match symbol.binding {
-        _ if symbol.kind == SymbolKind::SECTION || symbol.place == Place::Undefined => (names, locals),
-        Binding::LOCAL => (names, locals + 1),
-        _ => (names + 1, locals),
-    })
+/// A symbol of an input, and that input.
+#[derive(Copy, Clone)]
+struct Mention {
+    file: FileId,
+    symbol: InputSymbolId,
 }
 
 pub(super) struct Walk<'inputs, 'data> {
     inputs: &'inputs Inputs<'data>,
-    table: HashTable<SymbolId>,
-    hasher: FixedState,
     /// Whether some copy of a function that counted for a while had relocations.
     had_relocations: IdMap<FunctionId, bool>,
     /// What does not fit together in the object at hand.
@@ -78,14 +71,14 @@ pub(super) struct Walk<'inputs, 'data> {
 }
 
 impl<'inputs, 'data> Walk<'inputs, 'data> {
-    fn row(&self, mention: Mention) -> &'inputs InputSymbol<'data> {
-        &self.inputs.symbols()[mention.symbol]
+    fn row(&self, symbol: InputSymbolId) -> &'inputs InputSymbol<'data> {
+        &self.inputs.symbols()[symbol]
     }
 
     /// Makes a symbol for a name that was not seen before, or for a local symbol.
     fn create(&mut self, mention: Mention) -> SymbolId {
-        let row = self.row(mention);
-        let defined = row.place != Place::Undefined;
+        let row = self.row(mention.symbol);
+        let defined = row.place() != Place::Undefined;
         // A weak reference to something undefined is kept among the globals, as a global.
         let binding = if row.binding == Binding::WEAK && !defined { Binding::GLOBAL } else { row.binding };
         self.result.symbols.push(Symbol {
@@ -95,7 +88,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             kind: row.kind,
             other: row.other,
             size: row.size,
-            first: mention,
+            first: mention.symbol,
             named_after: mention.file,
             definition: None,
             common_align: None,
@@ -104,22 +97,23 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     }
 
     fn find_or_create(&mut self, mention: Mention) -> (SymbolId, bool) {
-        let row = self.row(mention);
-        let (symbols, hasher) = (&self.result.symbols, &self.hasher);
-        let next = symbols.next_id();
-        let known = match row.binding {
+        let row = self.row(mention.symbol);
+        let (symbols, hashes) = (self.inputs.symbols(), self.inputs.name_hashes());
+        let first = match row.binding {
             Binding::LOCAL => None,
             _ => {
-                let (hash, is_same) = (hasher.hash_one(row.name), |&id: &SymbolId| symbols[id].name == row.name);
-                match self.table.entry(hash, is_same, |&other| hasher.hash_one(symbols[other].name)) {
-                    Entry::Occupied(known) => Some(*known.get()),
+                let hash = hashes[mention.symbol];
+                let is_same = |&other: &InputSymbolId| hashes[other] == hash && symbols[other].name == row.name;
+                match self.result.names.entry(spread(hash), is_same, |&other| spread(hashes[other])) {
+                    Entry::Occupied(first) => Some(*first.get()),
                     Entry::Vacant(place) => {
-                        place.insert(next);
+                        place.insert(mention.symbol);
                         None
                     }
                 }
             }
         };
+        let known = first.and_then(|first| self.result.meaning[first]);
         let id = known.unwrap_or_else(|| self.create(mention));
         self.result.meaning[mention.symbol] = Some(id);
         (id, known.is_none())
@@ -127,7 +121,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
 
     fn function(&mut self, mention: Mention) {
         let (id, is_new) = self.find_or_create(mention);
-        let row = self.row(mention);
+        let row = self.row(mention.symbol);
         if is_new {
             let function = self.result.functions.push(Function {
                 symbol: id,
@@ -141,7 +135,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         } else {
             self.clashes.extend(clash::function(&self.result.symbols[id], row));
         }
-        let (Place::Section(section), Some(function)) = (row.place, self.result.symbols[id].function) else { return };
+        let (Place::Section(section), Some(function)) = (row.place(), self.result.symbols[id].function) else { return };
         match self.result.symbols[id].definition {
             None => {
                 self.result.functions[function].alias_of = self.aliased(mention, section);
@@ -151,7 +145,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
                 self.define(id, mention);
             }
             Some(earlier) if self.replaces(id, function, earlier, mention) => {
-                self.result.fate[earlier.symbol] = Fate::Replaced;
+                self.result.fate[earlier] = Fate::Replaced;
                 if self.note_relocations(function, earlier) {
                     self.result.replaced_before.insert(function, mention.file);
                 }
@@ -174,24 +168,24 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     }
 
     fn define(&mut self, id: SymbolId, mention: Mention) {
-        let row = self.row(mention);
+        let row = self.row(mention.symbol);
         let symbol = &mut self.result.symbols[id];
         // What was undefined so far stays what it was declared as.
         if symbol.function.is_some() && symbol.definition.is_some() {
             symbol.other = row.other;
         }
-        symbol.definition = Some(mention);
+        symbol.definition = Some(mention.symbol);
         symbol.binding = row.binding;
         symbol.size = row.size;
         self.result.fate[mention.symbol] = Fate::Taken;
     }
 
     /// Whether a second definition of a function takes the place of the one that counts.
-    fn replaces(&self, id: SymbolId, function: FunctionId, earlier: Mention, later: Mention) -> bool {
+    fn replaces(&self, id: SymbolId, function: FunctionId, earlier: InputSymbolId, later: Mention) -> bool {
         if self.result.symbols[id].binding != Binding::WEAK {
             return false;
         }
-        let (old, new) = (self.row(earlier), self.row(later));
+        let (old, new) = (self.row(earlier), self.row(later.symbol));
         match new.registers.cmp(&old.registers) {
             _ if new.binding == Binding::GLOBAL => true,
             std::cmp::Ordering::Less => true,
@@ -202,8 +196,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     }
 
     /// Notes that a copy of a function is about to be replaced. Whether any copy that counted so far had relocations.
-    fn note_relocations(&mut self, function: FunctionId, copy: Mention) -> bool {
-        let Place::Section(code) = self.row(copy).place else { return false };
+    fn note_relocations(&mut self, function: FunctionId, copy: InputSymbolId) -> bool {
+        let Place::Section(code) = self.row(copy).place() else { return false };
         let has = self.inputs.attached(code).any(|id| {
             let section = &self.inputs.sections()[id];
             matches!(section.role, Role::Relocations { .. }) && section.size > 0
@@ -214,23 +208,26 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     }
 
     fn variable(&mut self, mention: Mention) {
-        let row = self.row(mention);
-        if let Place::Section(section) = row.place
+        let row = self.row(mention.symbol);
+        if let Place::Section(section) = row.place()
             && !self.has_home(section)
         {
             return;
         }
         let (id, is_new) = self.find_or_create(mention);
+        if is_new && matches!(row.place(), Place::Section(_)) {
+            return self.define(id, mention);
+        }
         if !is_new {
             let symbol = &self.result.symbols[id];
-            let is_initialised = |mention: Mention| self.is_initialised(mention);
+            let is_initialised = |symbol: InputSymbolId| self.is_initialised(symbol);
             let known_initialised = symbol.definition.is_some_and(is_initialised);
-            self.clashes.extend(clash::variable(symbol, known_initialised, row, is_initialised(mention), mention.file));
+            self.clashes.extend(clash::variable(symbol, known_initialised, row, is_initialised(mention.symbol), mention.file));
             if symbol.function.is_some() {
                 return;
             }
         }
-        match row.place {
+        match row.place() {
             Place::Undefined => {}
             Place::Common => self.common(id, mention),
             Place::Section(_) => self.define_variable(id, mention),
@@ -238,16 +235,16 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     }
 
     /// Whether a definition has bytes, as opposed to starting as zero. Unified variables count as the latter.
-    fn is_initialised(&self, mention: Mention) -> bool {
-        match self.row(mention).place {
+    fn is_initialised(&self, symbol: InputSymbolId) -> bool {
+        match self.row(symbol).place() {
             Place::Section(section) => !matches!(self.inputs.sections()[section].role, Role::GlobalZero | Role::UnifiedData),
             _ => false,
         }
     }
 
     /// Whether a definition is in global memory.
-    fn is_global_memory(&self, mention: Mention) -> bool {
-        match self.row(mention).place {
+    fn is_global_memory(&self, symbol: InputSymbolId) -> bool {
+        match self.row(symbol).place() {
             Place::Section(section) => {
                 matches!(self.inputs.sections()[section].role, Role::GlobalZero | Role::GlobalData | Role::UnifiedData)
             }
@@ -272,13 +269,13 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     /// A tentative definition: the largest size counts, with the first one's alignment. Definitions that only say that
     /// the variable starts as zero are as good as tentative.
     fn common(&mut self, id: SymbolId, mention: Mention) {
-        let row = self.row(mention);
+        let row = self.row(mention.symbol);
         let definition = self.result.symbols[id].definition;
         if definition.is_some_and(|definition| self.is_initialised(definition)) {
             return;
         }
         if let Some(definition) = definition {
-            self.result.fate[definition.symbol] = Fate::Replaced;
+            self.result.fate[definition] = Fate::Replaced;
         }
         let symbol = &mut self.result.symbols[id];
         symbol.definition = None;
@@ -293,11 +290,11 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     }
 
     fn define_variable(&mut self, id: SymbolId, mention: Mention) {
-        let row = self.row(mention);
+        let row = self.row(mention.symbol);
         let symbol = &self.result.symbols[id];
         let fate = match symbol.definition {
             // It stays tentative, and this definition's room stays unused.
-            None if symbol.common_align.is_some() && !self.is_initialised(mention) => {
+            None if symbol.common_align.is_some() && !self.is_initialised(mention.symbol) => {
                 if row.binding == Binding::WEAK {
                     Fate::Lost
                 } else {
@@ -306,7 +303,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             }
             None => Fate::Taken,
             Some(earlier) if symbol.binding == Binding::WEAK && row.binding == Binding::GLOBAL => {
-                self.result.fate[earlier.symbol] = Fate::Replaced;
+                self.result.fate[earlier] = Fate::Replaced;
                 if self.is_global_memory(earlier) {
                     self.result.variable_replaced_by.insert(id, mention.file);
                 }
@@ -320,7 +317,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
         // Of two weak copies, the second one's value is forgotten; not so if the first one is strong.
         let both_weak = self.result.symbols[id].binding == Binding::WEAK && row.binding == Binding::WEAK;
-        if let (Fate::Lost, true, Place::Section(section)) = (fate, both_weak, row.place) {
+        if let (Fate::Lost, true, Place::Section(section)) = (fate, both_weak, row.place()) {
             self.result.lost_ranges.entry(section).or_default().push(row.value..row.value + row.size);
         }
         self.result.has_lost_copies |= fate == Fate::Lost;

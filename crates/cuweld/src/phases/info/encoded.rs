@@ -1,0 +1,179 @@
+//! Records as they are written, but for the numbers of symbols, which are not known yet.
+
+use crate::id::{FunctionId, Id};
+use crate::phases::number::Numbering;
+use crate::phases::relocate::Referent;
+use cubin::info::{Attribute, HEADER_SIZE, Record, format};
+use rayon::prelude::*;
+
+/// Records, one behind the other.
+#[derive(Debug, Default)]
+pub struct Encoded {
+    bytes: Vec<u8>,
+    mentions: Vec<Mention>,
+}
+
+/// A place where the number of a symbol goes.
+#[derive(Debug)]
+struct Mention {
+    at: usize,
+    of: Referent,
+}
+
+impl Encoded {
+    fn header(&mut self, format: u8, attribute: Attribute, value: u16) {
+        self.bytes.extend_from_slice(&[format, attribute.0]);
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn mention(&mut self, of: Referent) {
+        self.mentions.push(Mention { at: self.bytes.len(), of });
+        self.bytes.extend_from_slice(&[0; 4]);
+    }
+
+    /// A record as it was read.
+    pub fn copy(&mut self, record: &Record<'_>) {
+        self.header(record.format, record.attribute, record.value);
+        self.bytes.extend_from_slice(record.payload);
+    }
+
+    /// A value in the header.
+    pub fn value(&mut self, format: u8, attribute: Attribute, value: u16) {
+        self.header(format, attribute, value);
+    }
+
+    /// A symbol, and some bytes.
+    pub fn of_symbol(&mut self, attribute: Attribute, symbol: Referent, rest: &[u8]) {
+        self.header(format::SIZED, attribute, (4 + rest.len()) as u16);
+        self.mention(symbol);
+        self.bytes.extend_from_slice(rest);
+    }
+
+    /// Numbers.
+    pub fn words(&mut self, attribute: Attribute, words: &[u32]) {
+        self.header(format::SIZED, attribute, (4 * words.len()) as u16);
+        self.bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    }
+
+    /// Symbols only. There is no record of none.
+    pub fn symbols(&mut self, attribute: Attribute, symbols: impl Iterator<Item = Referent>) {
+        let start = self.bytes.len();
+        self.header(format::SIZED, attribute, 0);
+        symbols.for_each(|symbol| self.mention(symbol));
+        let payload = self.bytes.len() - start - HEADER_SIZE;
+        if payload == 0 {
+            self.bytes.truncate(start);
+        } else {
+            self.bytes[start + 2..start + HEADER_SIZE].copy_from_slice(&(payload as u16).to_le_bytes());
+        }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Section<'_> {
+        Section { start: 0, bytes: &self.bytes, mentions: &self.mentions }
+    }
+}
+
+/// The records of one section.
+#[derive(Copy, Clone, Debug)]
+pub struct Section<'all> {
+    bytes: &'all [u8],
+    mentions: &'all [Mention],
+    /// What places are counted from.
+    start: usize,
+}
+
+impl Section<'_> {
+    /// How many bytes they take.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Writes them.
+    pub fn write(&self, numbering: &Numbering, out: &mut [u8]) {
+        out.copy_from_slice(self.bytes);
+        for mention in self.mentions {
+            let at = mention.at - self.start;
+            out[at..at + 4].copy_from_slice(&numbering.referent(mention.of).to_le_bytes());
+        }
+    }
+}
+
+/// How many functions share their bytes.
+const RUN: usize = 256;
+
+/// The records of all functions, a section each.
+#[derive(Debug)]
+pub struct FunctionSections {
+    runs: Vec<Run>,
+}
+
+#[derive(Debug, Default)]
+struct Run {
+    records: Encoded,
+    /// Where in both lists each function ends.
+    ends: Vec<(usize, usize)>,
+}
+
+impl FunctionSections {
+    /// Makes the records of so many functions. `encode` appends those of one; what it is given besides is at its disposal.
+    pub fn of<Scratch: Default>(functions: usize, encode: impl Fn(FunctionId, &mut Scratch, &mut Encoded) + Sync) -> Self {
+        let run = |run: usize| {
+            let (mut result, mut scratch) = (Run::default(), Scratch::default());
+            for function in run * RUN..functions.min((run + 1) * RUN) {
+                encode(FunctionId::from_index(function), &mut scratch, &mut result.records);
+                result.ends.push((result.records.bytes.len(), result.records.mentions.len()));
+            }
+            result
+        };
+        FunctionSections { runs: (0..functions.div_ceil(RUN)).into_par_iter().map(run).collect() }
+    }
+
+    /// Those of one function.
+    pub fn section(&self, function: FunctionId) -> Section<'_> {
+        let (run, place) = (&self.runs[function.index() / RUN], function.index() % RUN);
+        let (start, first) = place.checked_sub(1).map_or((0, 0), |before| run.ends[before]);
+        let (end, last) = run.ends[place];
+        Section { start, bytes: &run.records.bytes[start..end], mentions: &run.records.mentions[first..last] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::SymbolId;
+
+    #[test]
+    fn every_function_finds_its_own() {
+        let symbol = |row| Referent::Symbol(SymbolId::from_index(row));
+        let sections = FunctionSections::of(1000, |function, (), out| match function.index() % 3 {
+            0 => {}
+            1 => out.words(Attribute::REGCOUNT, &[function.index() as u32]),
+            _ => out.symbols(Attribute::EXTERNS, (0..function.index() % 5).map(symbol)),
+        });
+        for row in 0..1000 {
+            let section = sections.section(FunctionId::from_index(row));
+            let (size, mentions) = match (row % 3, row % 5) {
+                (0, _) | (2, 0) => (0, 0),
+                (1, _) => (8, 0),
+                (_, count) => (HEADER_SIZE + 4 * count, count),
+            };
+            assert_eq!((section.len(), section.mentions.len()), (size, mentions));
+            let places: Vec<usize> = section.mentions.iter().map(|mention| mention.at - section.start).collect();
+            assert_eq!(places, (0..mentions).map(|place| HEADER_SIZE + 4 * place).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn records_say_how_long_they_are() {
+        let mut out = Encoded::default();
+        out.of_symbol(Attribute::FRAME_SIZE, Referent::Symbol(SymbolId::from_index(0)), &[1, 2, 3, 4]);
+        out.value(format::HALF, Attribute::SPARSE_MMA_MASK, 0x102);
+        out.words(Attribute::CRS_STACK_SIZE, &[5]);
+        let records: Vec<_> = cubin::info::records(&out.bytes).flatten().collect();
+        assert_eq!(records.iter().map(|record| record.payload.len()).collect::<Vec<_>>(), [8, 0, 4]);
+        let mut copy = Encoded::default();
+        records.iter().for_each(|record| copy.copy(record));
+        assert_eq!(copy.bytes, out.bytes);
+    }
+}
