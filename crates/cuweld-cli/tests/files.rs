@@ -153,6 +153,47 @@ fn a_link_that_fails_leaves_the_old_file() -> io::Result<()> {
     Ok(())
 }
 
+#[test]
+fn outputs_need_not_be_files() -> io::Result<()> {
+    let folder = Folder::new()?;
+    assert!(folder.link(&["a.cubin", "-o", "out.cubin"])?.status.success());
+    let expected = fs::read(folder.path("out.cubin"))?;
+    fs::create_dir(folder.path("folder"))?;
+    let said = refused(&folder.link(&["a.cubin", "-o", "folder"])?);
+    assert!(said.contains("'folder'"), "{said}");
+    assert!(folder.link(&["a.cubin", "-o", "/dev/null"])?.status.success());
+    assert!(Command::new("mkfifo").arg(folder.path("pipe")).status()?.success());
+    let mut child = folder.linker().args(["a.cubin", "-o", "pipe"]).spawn()?;
+    assert!(fs::read(folder.path("pipe"))? == expected);
+    assert!(child.wait()?.success());
+    assert_eq!(folder.names()?, ["a.cubin", "folder", "out.cubin", "pipe"]);
+    Ok(())
+}
+
+#[test]
+fn of_two_links_onto_one_file_one_wins() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let link = |host: &str| folder.linker().args(["a.cubin", &format!("-nv-host={host}"), "-o", "out.cubin"]).spawn();
+    let mut results = Vec::new();
+    for (host, byte) in [("x.bin", b'x'), ("y.bin", b'y')] {
+        fs::write(folder.path(host), vec![byte; 1 << 20])?;
+        assert!(link(host)?.wait()?.success());
+        results.push(fs::read(folder.path("out.cubin"))?);
+    }
+    for turn in 0..20 {
+        if turn % 2 == 0 {
+            fs::remove_file(folder.path("out.cubin"))?;
+        }
+        let mut children = [link("x.bin")?, link("y.bin")?];
+        for child in &mut children {
+            assert!(child.wait()?.success(), "turn {turn}");
+        }
+        assert!(results.contains(&fs::read(folder.path("out.cubin"))?), "turn {turn}: a mixture");
+        assert_eq!(folder.names()?, ["a.cubin", "out.cubin", "x.bin", "y.bin"]);
+    }
+    Ok(())
+}
+
 /// Kills a link after various times. The result is large, so that many of them are while it is written.
 #[test]
 fn a_link_that_is_killed_leaves_the_old_file_or_the_new_one() -> io::Result<()> {
