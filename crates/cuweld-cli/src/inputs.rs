@@ -75,7 +75,7 @@ pub enum Given<'files> {
 impl<'arguments> Files<'arguments> {
     /// How many bytes they have together.
     pub fn size(&self) -> usize {
-        self.contents().map(<[u8]>::len).sum()
+        self.bytes().map(|bytes| bytes.as_ref().len()).sum()
     }
 
     /// The contents of each.
@@ -177,13 +177,12 @@ fn read_all<'arguments>(arguments: &'arguments LinkArguments, files: &mut Files<
             continue;
         };
         let kind = identify(bytes.as_ref());
+        let is_archive = matches!(kind, Kind::Archive | Kind::ThinArchive);
         // An archive that was given twice is read once; an object that was given twice is a mistake that the link reports.
-        if matches!(kind, Kind::Archive | Kind::ThinArchive)
-            && !archives.insert(std::fs::canonicalize(&path).unwrap_or_else(|_| path.to_path_buf()))
-        {
+        if is_archive && !archives.insert(std::fs::canonicalize(&path).unwrap_or_else(|_| path.to_path_buf())) {
             continue;
         }
-        let demand = demand(item, &path, arguments);
+        let demand = demand(item, &path, is_archive, arguments);
         let file = File { path, bytes, demand, item: index, member: None };
         match kind {
             Kind::ThinArchive => add_members(&file, 0, files)?,
@@ -194,11 +193,11 @@ fn read_all<'arguments>(arguments: &'arguments LinkArguments, files: &mut Files<
 }
 
 /// Whether an input takes part in any case.
-fn demand(item: &InputItem, path: &Path, arguments: &LinkArguments) -> Demand {
+fn demand(item: &InputItem, path: &Path, is_archive: bool, arguments: &LinkArguments) -> Demand {
     let is_runtime = path.file_stem().is_some_and(|stem| stem == RUNTIME_LIBRARY);
     if is_runtime && !arguments.roots.keep_system_libraries {
         Demand::Runtime
-    } else if item.members == Members::Needed || item.group.is_some() {
+    } else if (is_archive && item.members == Members::Needed) || item.group.is_some() {
         Demand::Definition
     } else {
         Demand::Always
