@@ -258,7 +258,7 @@ impl Options {
 
     /// Whether it is known which kernels are used, so that others are removed.
     pub(crate) fn knows_used_kernels(&self) -> bool {
-        self.removes_dead_code() && matches!(self.kernels, KernelRoots::Matching(_))
+        self.removes_dead_code() && !matches!(self.kernels, KernelRoots::All)
     }
 
     /// Whether every relocation is left for a later link, which alone can know the addresses. The reference linker settles some

@@ -14,6 +14,8 @@ use crate::phases::reach;
 use crate::phases::resolve::Fate;
 use cubin::elf::SHF_INFO_LINK;
 use cubin::target::Views;
+use foldhash::fast::FixedState;
+use std::collections::{HashMap, HashSet};
 
 /// The constants of one function, while copies of the function come and go.
 #[derive(Debug)]
@@ -202,14 +204,31 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     }
 }
 
+/// What is remembered of the module's constants where it is known which kernels are used.
+#[derive(Default)]
+pub struct SmallConstants<'data> {
+    /// Contents and alignments of small sections.
+    seen: HashSet<(&'data [u8], u64), FixedState>,
+    /// The size that each output section would have with those that were left out.
+    sizes: HashMap<SectionId, u64, FixedState>,
+}
+
 /// What the reference linker does with constants when it knows which kernels are used.
 ///
-/// It leaves out a section that equals an earlier one, but still counts on its room: constants overlap (imitated only where
-/// files are compared). The offset of the last one that it did not leave out stays in the null symbol.
+/// It leaves out a small section that equals an earlier one, but places variables as if it were there: constants overlap, and those
+/// behind it are not where code looks for them (imitated only where files are compared). The offset of the last one that it did
+/// not leave out stays in the null symbol.
 pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_before: u64) {
     let sections = walk.facts.inputs.sections();
     let section = &sections[id];
     let Some(place) = walk.plan.placement[id] else { return };
+    let imitate = walk.facts.options.imitate_defects;
+    if imitate {
+        let size = walk.small_constants.sizes.entry(place.section).or_default();
+        let offset = size.next_multiple_of(section.align);
+        *size = offset + section.size;
+        walk.plan.placement[id] = Some(Placement { offset, ..place });
+    }
     let is_candidate = match section.size {
         4 | 8 => section.align == section.size,
         12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
@@ -218,11 +237,9 @@ pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_
     if !is_candidate {
         return;
     }
-    let equals = |&earlier: &InputSectionId| sections[earlier].data == section.data && sections[earlier].align == section.align;
-    if !walk.comparable_constants.iter().any(equals) {
-        walk.comparable_constants.push(id);
+    if walk.small_constants.seen.insert((section.data, section.align)) {
         walk.plan.null_symbol_value = place.offset;
-    } else if walk.facts.options.imitate_defects {
+    } else if imitate {
         let output = &mut walk.plan.sections[place.section];
         output.pieces.pop();
         output.size = size_before;

@@ -82,8 +82,7 @@ pub(super) struct Walk<'facts, 'data> {
     /// Sections that inputs share by name.
     pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::RandomState>,
     pub(super) shared: Vec<SharedVariable>,
-    /// Sections of constants that the reference linker compares with later ones.
-    pub(super) comparable_constants: Vec<InputSectionId>,
+    pub(super) small_constants: constants::SmallConstants<'data>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
     pub(super) constants: IdMap<FunctionId, constants::Slot>,
 }
@@ -110,7 +109,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             },
             by_name: HashMap::default(),
             shared: Vec::new(),
-            comparable_constants: Vec::new(),
+            small_constants: constants::SmallConstants::default(),
             constants: IdMap::default(),
         };
         walk.create(Name::plain(".shstrtab"), Content::SectionNames, SectionType(SHT_STRTAB), 0, 1);

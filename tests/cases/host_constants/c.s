@@ -1,0 +1,2 @@
+	.include "unit.inc"
+	unit c, ""
