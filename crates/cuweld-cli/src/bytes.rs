@@ -88,6 +88,15 @@ impl Bytes {
         Ok(Bytes { contents: Contents::Mapped(Box::new(mapped)), identity })
     }
 
+    /// Lets go of memory that holds what was looked at so far. What is looked at again is read again.
+    pub fn forget(&self) {
+        #[cfg(unix)]
+        if let Contents::Mapped(mapped) = &self.contents {
+            // SAFETY: nobody writes to the map, so there is nothing in it but what is in the file. If this fails, the memory stays.
+            _ = unsafe { mapped.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
+    }
+
     /// A copy of a part.
     pub fn part(&self, contents: &[u8]) -> Self {
         Bytes { contents: Contents::Read(contents.to_vec()), identity: self.identity }

@@ -7,7 +7,7 @@ use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
 use crate::output::{self, Pending};
-use crate::resources;
+use crate::resources::{self, Size};
 use crate::save;
 use crate::side_files;
 use crate::transfer::Transfer;
@@ -77,12 +77,12 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
     if has_many_files {
-        resources::take(arguments.execution.threads, true);
+        resources::take(arguments.execution.threads, Size::ManyFiles);
     }
     // It is not worth the time to give them back one by one at the end.
     let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));
     if !has_many_files {
-        resources::take(arguments.execution.threads, files.size() >= resources::LARGE);
+        resources::take(arguments.execution.threads, Size::of(files.size()));
     }
     resources::touch_ahead(files.bytes().map(|bytes| cuweld::least_memory(bytes.as_ref(), target)).sum());
     files.check_outputs(arguments, report)?;

@@ -1,37 +1,51 @@
 //! How much of the machine a link takes: one thread and little memory if it is small, everything if it is large.
 
 /// From this many bytes of input on, threads save more time than it takes to start them.
-pub const LARGE: usize = 512 << 10;
+const LARGE: usize = 512 << 10;
 /// From this many files on, it pays in any case.
 pub const MANY_FILES: usize = 64;
+
+/// The size of a link.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub enum Size {
+    /// It is done before other threads have started.
+    Small,
+    /// It has many bytes.
+    Large,
+    /// It has many files.
+    ManyFiles,
+}
+
+impl Size {
+    /// The size of a link that has so many bytes.
+    pub fn of(bytes: usize) -> Self {
+        if bytes < LARGE { Size::Small } else { Size::Large }
+    }
+}
 
 /// The size of a huge page.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 const PAGE: usize = 2 << 20;
 
+/// So many threads get along with one heap.
+const FEW_THREADS: usize = 4;
+
 /// Starts threads: as many as were asked for, or as the size of the link is worth.
 ///
 /// The heap of a large link is in huge pages: a link of ten thousand functions touches some ten thousand pages of memory for the first
 /// time, and the system's work for each costs more than the linker's own work on it. In huge pages there are a few dozen.
-pub fn take(threads: Option<u32>, is_large: bool) {
-    if is_large {
-        expect_much();
-    }
+pub fn take(threads: Option<u32>, size: Size) {
     let threads = match threads {
         Some(threads) if threads > 0 => threads as usize,
-        _ if !is_large => 1,
-        // As many as the machine has processors.
-        _ => 0,
+        _ if size == Size::Small => 1,
+        _ => std::thread::available_parallelism().map_or(1, usize::from),
     };
+    if size != Size::Small {
+        // Those who read many files ask for memory too often to share a heap.
+        expect_much(threads <= FEW_THREADS && size != Size::ManyFiles);
+    }
     // This thread works, too: it would only wait for the others otherwise.
-    let pool = |threads| {
-        let start = move |thread| {
-            if is_large && thread > 0 {
-                expect_much_in_thread();
-            }
-        };
-        rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().start_handler(start).build_global()
-    };
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
     // It fails if there are threads already, and there are none yet, or if the system gives none: then this one works alone.
     if pool(threads).is_err() {
         _ = pool(1);
@@ -39,10 +53,10 @@ pub fn take(threads: Option<u32>, is_large: bool) {
 }
 
 /// Asks for room for everything that the link is going to need, in one piece of huge pages. What is not used is only an
-/// address. Without effect where the C library or the system do not offer this.
+/// address. Other threads have heaps of their own, in small pages, unless this one is for all. Without effect where the C library or the system do not offer this.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
-fn expect_much() {
+fn expect_much(for_all_threads: bool) {
     /// Some systems promise no more memory than they have; then less is asked for.
     const ROOMS: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
     // SAFETY: the calls take no pointers but the one that `malloc` returned, which is not used after `free`. The advice
@@ -51,6 +65,9 @@ fn expect_much() {
         // It is never shrunk, grows in large steps, and a large table is no piece of its own.
         for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_TOP_PAD, PAGE as i32), (libc::M_MMAP_MAX, 0)] {
             libc::mallopt(parameter, value);
+        }
+        if for_all_threads {
+            libc::mallopt(libc::M_ARENA_MAX, 1);
         }
         for room in ROOMS {
             let memory = libc::malloc(room);
@@ -66,20 +83,6 @@ fn expect_much() {
             std::hint::black_box(libc::malloc(unaligned));
             return;
         }
-    }
-}
-
-/// The same for a thread, which has a heap of its own: the C library reserves it at a multiple of its size.
-#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-#[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
-fn expect_much_in_thread() {
-    const SIZE: usize = 64 << 20;
-    // SAFETY: what `malloc` returned is not used after `free`. The advice changes no contents, whatever it is that lies there.
-    unsafe {
-        // A small piece could be one that another thread has left.
-        let memory = libc::malloc(PAGE / 2);
-        libc::madvise(memory.map_addr(|address| address & !(SIZE - 1)), SIZE, libc::MADV_HUGEPAGE);
-        libc::free(memory);
     }
 }
 
@@ -105,12 +108,8 @@ pub fn touch_ahead(size: usize) {
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
-fn expect_much() {}
+fn expect_much(_: bool) {}
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
 pub fn touch_ahead(_: usize) {}
-
-/// Elsewhere the heap is what it is.
-#[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
-fn expect_much_in_thread() {}

@@ -5,8 +5,8 @@ use crate::options::Options;
 use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
 use crate::phases::{
-    attributes, callgraph, components, finalize, image_size, info, layout, listing, live, load, machine_debug, merge, number,
-    propagate, references, registers, relocate, reserved, resolve, undefined, unified, versions, why_live,
+    attributes, callgraph, components, finalize, image_size, info, layout, listing, live, load, machine_debug, merge, names,
+    number, propagate, references, registers, relocate, reserved, resolve, undefined, unified, versions, why_live,
 };
 use crate::trace::Trace;
 
@@ -82,20 +82,30 @@ pub fn link_with<Image>(
         report.keep(Outline { left_out: inputs.left_out().to_vec(), graphviz });
         report.checkpoint()
     })?;
-    // With addresses known: what is settled now, and what the driver has to settle.
+    // Names depend on nothing that comes now, so they get their places meanwhile.
     let relocate_facts = &relocate::Facts { inputs, resolution, live, unified, plan, layout, options };
-    let relocations = &trace.phase("relocate", || relocate::relocate(relocate_facts, report))?;
-    // With contents known: which sections are empty, and the numbers of the others and of the symbols.
-    let info =
-        &trace.phase("info", || info::make(&info::Facts { inputs, resolution, live, attributes, properties, plan, options }));
-    let facts = &number::Facts { inputs, resolution, graph, live, plan, layout, relocations, info, options };
-    let numbering = &trace.phase("number", || number::number(facts));
+    let (decided, names) = rayon::join(
+        || {
+            // With addresses known: what is settled now, and what the driver has to settle.
+            let relocations = trace.phase("relocate", || relocate::relocate(relocate_facts, report))?;
+            let info_facts = info::Facts { inputs, resolution, live, attributes, properties, plan, options };
+            let info = trace.phase("info", || info::make(&info_facts));
+            // With contents known: which sections are empty, and the numbers of the others and of the symbols.
+            let numbering = trace.phase("number", || {
+                let (relocations, info) = (&relocations, &info);
+                number::number(&number::Facts { inputs, resolution, graph, live, plan, layout, relocations, info, options })
+            });
+            Ok((relocations, info, numbering))
+        },
+        || names::place(&names::Facts { inputs, resolution, graph, plan, layout, options }),
+    );
+    let (relocations, info, numbering) = &decided?;
     // What the machine's debug information says of functions that stay, in the order of their symbols.
     let machine_debug =
         &trace.phase("machine debug", || machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering }));
     // With numbers known: tables, notes and headers, and all that the file is written from.
     let finished = &trace.phase("finalize", || {
-        finalize::finalize(finalize::Facts {
+        let facts = finalize::Facts {
             inputs,
             resolution,
             graph,
@@ -109,7 +119,8 @@ pub fn link_with<Image>(
             info,
             numbering,
             options,
-        })
+        };
+        finalize::finalize(facts, names)
     });
     trace.phase("write", || {
         image_size::check(finished.size(), inputs, options, report)?;

@@ -28,13 +28,19 @@ pub struct Numbering {
     machine_number: IdVec<SectionId, u32>,
     /// Only where the file has two views.
     mercury_number: Option<IdVec<SectionId, u32>>,
-    entries: Vec<Local>,
+    symbols: Symbols,
     linked_entries: usize,
     locals: u32,
-    symbol_number: IdVec<SymbolId, u32>,
-    section_symbol: IdVec<SectionId, u32>,
-    shared_instance: IdMap<FunctionId, u32>,
     extent: Extent,
+}
+
+/// The symbol table's entries, and their numbers.
+#[derive(Debug)]
+struct Symbols {
+    entries: Vec<Local>,
+    number: IdVec<SymbolId, u32>,
+    of_section: IdVec<SectionId, u32>,
+    shared_instance: IdMap<FunctionId, u32>,
 }
 
 /// Whether there are so many sections that their numbers need more than the 16 bits that symbols have for them.
@@ -86,8 +92,8 @@ impl Numbering {
     /// The entries of the symbol table, behind the null entry. The machine's view has some at the end that the other has not.
     pub fn entries(&self, view: View) -> &[Local] {
         match view {
-            View::Machine => &self.entries,
-            View::Mercury => &self.entries[..self.linked_entries],
+            View::Machine => &self.symbols.entries,
+            View::Mercury => &self.symbols.entries[..self.linked_entries],
         }
     }
 
@@ -98,15 +104,15 @@ impl Numbering {
 
     /// The number of a symbol; 0 if the file does not have it.
     pub fn symbol(&self, symbol: SymbolId) -> u32 {
-        self.symbol_number[symbol]
+        self.symbols.number[symbol]
     }
 
     /// The number of the symbol that a relocation or attribute means.
     pub fn referent(&self, referent: Referent) -> u32 {
         match referent {
-            Referent::Symbol(symbol) => self.symbol_number[symbol],
-            Referent::Section(section) => self.section_symbol[section],
-            Referent::SharedInstance(kernel) => self.shared_instance.get(&kernel).copied().unwrap_or(0),
+            Referent::Symbol(symbol) => self.symbols.number[symbol],
+            Referent::Section(section) => self.symbols.of_section[section],
+            Referent::SharedInstance(kernel) => self.symbols.shared_instance.get(&kernel).copied().unwrap_or(0),
         }
     }
 
@@ -117,7 +123,7 @@ impl Numbering {
 
     /// Whether the machine's view has symbols that the other has not.
     pub fn has_machine_entries(&self) -> bool {
-        self.entries.len() > self.linked_entries
+        self.symbols.entries.len() > self.linked_entries
     }
 
     /// Whether the file has the program twice.
@@ -183,35 +189,32 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
         numbers[section] = index as u32 + 1;
     }
 
-    let mut entries = Vec::with_capacity(plan.locals().len() + plan.globals().len());
-    entries.extend(plan.locals().iter().copied().filter(|&entry| facts.is_listed(entry, &machine_number)));
-    let locals = entries.len() as u32;
-    entries.extend(plan.globals().iter().filter(|&&id| facts.is_listed_global(id)).map(|&id| Local::Symbol(id)));
-    let linked_entries = entries.len();
+    let mut symbols = Symbols {
+        entries: Vec::with_capacity(plan.locals().len() + plan.globals().len()),
+        number: IdVec::filled(0, facts.resolution.symbols().len()),
+        of_section: IdVec::filled(0, plan.sections().len()),
+        shared_instance: IdMap::default(),
+    };
+    let is_listed = |entry: &Local| facts.is_listed(*entry, &machine_number);
+    plan.locals().iter().copied().filter(is_listed).for_each(|entry| symbols.push(entry));
+    let locals = symbols.entries.len() as u32;
+    plan.globals().iter().filter(|&&id| facts.is_listed_global(id)).for_each(|&id| symbols.push(Local::Symbol(id)));
+    let linked_entries = symbols.entries.len();
     let is_machine_only = |id: &&SectionId| plan.sections()[**id].content == Content::MachineParameters;
-    entries.extend(present.iter().filter(is_machine_only).map(|&id| Local::Section(id)));
-    let mut symbol_number = IdVec::filled(0, facts.resolution.symbols().len());
-    let mut section_symbol = IdVec::filled(0, plan.sections().len());
-    let mut shared_instance = IdMap::default();
-    for (index, &entry) in entries.iter().enumerate() {
-        let number = index as u32 + 1;
+    present.iter().filter(is_machine_only).for_each(|&id| symbols.push(Local::Section(id)));
+    Numbering { sections, machine_number, mercury_number, symbols, linked_entries, locals, extent }
+}
+
+impl Symbols {
+    /// Gives an entry the next number.
+    fn push(&mut self, entry: Local) {
+        self.entries.push(entry);
+        let number = self.entries.len() as u32;
         match entry {
-            Local::Section(id) => section_symbol[id] = number,
-            Local::Symbol(id) => symbol_number[id] = number,
-            Local::SharedInstance(kernel) => _ = shared_instance.insert(kernel, number),
+            Local::Section(id) => self.of_section[id] = number,
+            Local::Symbol(id) => self.number[id] = number,
+            Local::SharedInstance(kernel) => _ = self.shared_instance.insert(kernel, number),
         }
-    }
-    Numbering {
-        sections,
-        machine_number,
-        mercury_number,
-        entries,
-        linked_entries,
-        locals,
-        symbol_number,
-        section_symbol,
-        shared_instance,
-        extent,
     }
 }
 

@@ -65,8 +65,9 @@ impl References {
 /// Scans the relocations of all code that counts.
 pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>) -> References {
     let symbols = resolution.symbols();
+    let rows = symbols.as_slice().par_iter().with_min_len(4096);
     let is_laid_out_by_kernel: IdVec<SymbolId, bool> =
-        IdVec::from(symbols.iter().map(|symbol| is_shared_variable(symbol) || is_texture(symbol)).collect::<Vec<_>>());
+        IdVec::from(rows.map(|symbol| is_shared_variable(symbol) || is_texture(symbol)).collect::<Vec<_>>());
     let functions = resolution.functions();
     let mut uses = Vec::new();
     if is_laid_out_by_kernel.iter().any(|&yes| yes) {

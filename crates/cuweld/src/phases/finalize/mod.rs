@@ -5,7 +5,6 @@ mod map;
 mod names;
 mod notes;
 mod segments;
-mod strings;
 mod symbols;
 mod write;
 
@@ -16,6 +15,7 @@ use super::live::LiveSet;
 use super::load::Inputs;
 use super::machine_debug::MachineDebug;
 use super::merge::{Content, OutputSection, Plan};
+use super::names::LinkedNames;
 use super::number::{FileSection, Numbering, prototyped};
 use super::relocate::{Kept, Referent, Relocations};
 use super::resolve::{Fate, Resolution};
@@ -84,8 +84,8 @@ pub struct Finished<'facts, 'data> {
 }
 
 /// Makes everything but the copy of the inputs' bytes.
-pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>) -> Finished<'facts, 'data> {
-    let (names, section_names, symbol_names) = names::name(&facts);
+pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>, linked_names: LinkedNames) -> Finished<'facts, 'data> {
+    let (names, section_names, symbol_names) = names::name(&facts, linked_names);
     let mut tables = [Some(section_names), Some(symbol_names)];
     let sections = facts.plan.sections();
     let bodies: Vec<Body> = (facts.numbering.sections().iter())

@@ -22,10 +22,10 @@ pub fn tools(facts: &Facts<'_, '_>) -> Vec<u8> {
     let mut bytes = facts.options.note.encode();
     if facts.options.executable() {
         let ids = facts.inputs.files().iter().flat_map(|object| object.sections.iter().chain(object.machine_sections.iter()));
-        let sections = ids.map(|id| &facts.inputs.sections()[id]);
-        for section in sections.filter(|section| section.role == Role::ToolNotes) {
-            bytes.extend_from_slice(section.data);
-        }
+        let sections = ids.map(|id| &facts.inputs.sections()[id]).filter(|section| section.role == Role::ToolNotes);
+        let notes: Vec<&[u8]> = sections.map(|section| section.data).collect();
+        bytes.reserve_exact(notes.iter().map(|note| note.len()).sum());
+        notes.iter().for_each(|note| bytes.extend_from_slice(note));
     }
     bytes
 }

@@ -24,19 +24,23 @@ struct Position {
     common: bool,
 }
 
+/// How many entries a thread writes in one go.
+const ENTRIES_AT_ONCE: usize = 2048;
+
 /// Writes the part of a view's table that starts with this entry.
 pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View, first: usize, out: &mut [u8]) {
     let null = SymbolRecord { value: facts.plan.null_symbol_value(), ..SymbolRecord::default() };
     let entries = facts.numbering.entries(view);
-    let records = out.par_chunks_exact_mut(SymbolRecord::SIZE).enumerate().with_min_len(1024);
-    records.for_each(|(index, out)| {
-        let entry = (first + index).checked_sub(1).and_then(|index| entries.get(index));
-        let record = entry.map_or(null, |&entry| {
-            let (record, section) = facts.entry(entry, names, view);
-            let direct = section.map(|section| facts.direct_number(section, view).unwrap_or(SHN_XINDEX));
-            SymbolRecord { section: direct.unwrap_or(record.section), ..record }
-        });
-        record.write(out);
+    out.par_chunks_mut(ENTRIES_AT_ONCE * SymbolRecord::SIZE).enumerate().for_each(|(chunk, out)| {
+        for (number, out) in (first + chunk * ENTRIES_AT_ONCE..).zip(out.chunks_exact_mut(SymbolRecord::SIZE)) {
+            let entry = number.checked_sub(1).and_then(|index| entries.get(index));
+            let record = entry.map_or(null, |&entry| {
+                let (record, section) = facts.entry(entry, names, view);
+                let direct = section.map(|section| facts.direct_number(section, view).unwrap_or(SHN_XINDEX));
+                SymbolRecord { section: direct.unwrap_or(record.section), ..record }
+            });
+            record.write(out);
+        }
     });
 }
 

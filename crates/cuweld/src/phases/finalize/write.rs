@@ -12,7 +12,10 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 /// How many bytes are made at a time.
-const PART_SIZE: u64 = 512 << 10;
+const PART_SIZE: u64 = 256 << 10;
+
+/// Below this, it takes longer to hand bytes over than to copy them.
+const SMALL: u64 = 64 << 10;
 
 /// How many section headers are written in one go.
 const HEADERS_AT_ONCE: usize = 1024;
@@ -135,7 +138,11 @@ impl Finished<'_, '_> {
         match self.piece(index) {
             Piece::Section(index) => match &self.bodies[index] {
                 Body::Made(bytes) => Some(vec![(0, bytes)]),
-                Body::FromFacts => self.facts.unchanged_pieces(self.facts.numbering.sections()[index], size),
+                Body::FromFacts => {
+                    let pieces = self.facts.unchanged_pieces(self.facts.numbering.sections()[index], size)?;
+                    // Many small ones are put together first.
+                    (pieces.len() as u64 * SMALL <= size).then_some(pieces)
+                }
             },
             _ => None,
         }

@@ -324,8 +324,10 @@ impl<'data> Facts<'_, 'data> {
                 }
                 _ => match self.relocate.decide(section, file, symbol, entry, true) {
                     Decision::Keep(kept) => settled.kept.push(kept),
-                    Decision::Apply(patch, _) => settled.values.push((offset, patch.kind, patch.value)),
-                    Decision::ApplyUnrecorded(_) | Decision::Drop => {}
+                    Decision::Apply(patch, _) | Decision::ApplyUnrecorded(patch) => {
+                        settled.values.push((offset, patch.kind, patch.value));
+                    }
+                    Decision::Drop => {}
                 },
             }
         }

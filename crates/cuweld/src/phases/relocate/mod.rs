@@ -340,7 +340,12 @@ impl Facts<'_, '_> {
             let is_settled = is_debug && !kinds::is_program_relative(entry.kind);
             return if is_settled { Decision::Apply(patch(addend as u64), kept) } else { Decision::Keep(kept) };
         }
-        let Some(id) = self.resolution.meaning(mention) else { return Decision::Drop };
+        let Some(id) = self.resolution.meaning(mention) else {
+            // A label of code that the compiler removed. To the reference linker it is the null symbol, and whatever that is.
+            let start = if self.options.imitate_defects { self.plan.null_symbol_value() } else { 0 };
+            let value = start.wrapping_add_signed(entry.addend);
+            return if is_debug { Decision::ApplyUnrecorded(patch(value)) } else { Decision::Drop };
+        };
         let symbol = &self.resolution.symbols()[id];
         if self.is_removed(symbol) {
             return if kinds::is_unused_clear(entry.kind) { Decision::ApplyUnrecorded(patch(0)) } else { Decision::Drop };

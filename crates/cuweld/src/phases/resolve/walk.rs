@@ -40,7 +40,9 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
         }
         for symbol in object.symbols.iter() {
             let row = &inputs.symbols()[symbol];
-            if !row.is_function() && row.kind != SymbolKind::SECTION && !row.name.is_empty() {
+            // Labels of code that the compiler removed are local, but nowhere.
+            let is_nowhere = row.binding == Binding::LOCAL && row.place() == Place::Undefined;
+            if !row.is_function() && row.kind != SymbolKind::SECTION && !row.name.is_empty() && !is_nowhere {
                 walk.variable(Mention { file, symbol });
             }
         }

@@ -1,0 +1,189 @@
+//! Names: the places of the linked names in the two string tables.
+//!
+//! Names stand in the order in which the link met them. That depends on no relocation and no number, so the tables are made while
+//! other phases decide about those.
+
+use super::callgraph::CallGraph;
+use super::layout::Layout;
+use super::load::{Inputs, Place, Role};
+use super::merge::{Content, Local, OutputSection, Plan};
+use super::number::is_named;
+use super::resolve::{Resolution, is_internal};
+use super::strings::StringTableBuilder;
+use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
+use crate::options::Options;
+use crate::views;
+use cubin::symbol::Binding;
+use cubin::target::Views;
+use foldhash::fast::RandomState;
+use std::collections::HashSet;
+
+/// The facts that decide about names.
+pub struct Facts<'facts, 'data> {
+    /// The inputs.
+    pub inputs: &'facts Inputs<'data>,
+    /// What names mean.
+    pub resolution: &'facts Resolution<'data>,
+    /// Who calls whom.
+    pub graph: &'facts CallGraph<'data>,
+    /// The sections.
+    pub plan: &'facts Plan<'data>,
+    /// Addresses and sizes.
+    pub layout: &'facts Layout,
+    /// What was asked for.
+    pub options: &'facts Options,
+}
+
+/// The linked names.
+pub struct LinkedNames {
+    /// Those of sections.
+    pub sections: SectionNames,
+    /// Those of symbols.
+    pub symbols: SymbolNames,
+}
+
+/// The names of sections.
+pub struct SectionNames {
+    /// Where they are.
+    pub places: IdVec<SectionId, u32>,
+    /// The table.
+    pub table: StringTableBuilder,
+}
+
+/// The names of symbols.
+pub struct SymbolNames {
+    /// Where those of prototypes are.
+    pub prototypes: IdVec<PrototypeId, u32>,
+    /// Where those of symbols are.
+    pub symbols: IdVec<SymbolId, u32>,
+    /// Where those of the symbols of sections are.
+    pub sections: IdVec<SectionId, u32>,
+    /// Where that of the arrays of unknown size is, one for all kernels.
+    pub shared_instance: u32,
+    /// The table.
+    pub table: StringTableBuilder,
+}
+
+/// What the reference linker calls a kernel's array of unknown size in a relocatable output.
+const SHARED_INSTANCE: &str = "externsharedinstance";
+
+/// Gives every linked name its place.
+pub fn place(facts: &Facts<'_, '_>) -> LinkedNames {
+    let local = &facts.local_functions();
+    let (symbols, sections) = rayon::join(|| facts.name_symbols(local), || facts.name_sections(local));
+    LinkedNames { sections, symbols }
+}
+
+/// Names of functions.
+type LocalFunctions<'data> = HashSet<&'data str, RandomState>;
+
+impl<'data> Facts<'_, 'data> {
+    /// The names of functions that other objects may have functions of the same name beside.
+    fn local_functions(&self) -> LocalFunctions<'data> {
+        let symbols = self.resolution.functions().iter().map(|function| &self.resolution.symbols()[function.symbol]);
+        symbols.filter(|symbol| symbol.binding == Binding::LOCAL).map(|symbol| symbol.name).collect()
+    }
+
+    /// Whether no other section has the name of this one, and no symbol has. Only one function has a name that is not local, and
+    /// only one section is its code; so there is no need to look for the name, and such names are nearly all.
+    fn has_name_of_its_own(&self, section: &OutputSection<'_>, local_functions: &LocalFunctions<'_>) -> bool {
+        let content = |section: &OutputSection<'_>| match section.content {
+            Content::Relocations { .. } => section.target.map(|target| self.plan.sections()[target].content),
+            content => Some(content),
+        };
+        matches!(content(section), Some(Content::Text(_) | Content::FunctionInfo(_)))
+            && !local_functions.contains(section.name.stem)
+    }
+
+    fn name_sections(&self, local_functions: &LocalFunctions<'_>) -> SectionNames {
+        let sections = self.plan.sections();
+        let linked: usize = sections.iter().map(|section| section.name.len() + 1).sum();
+        // Where there are two views, nearly all names come twice.
+        let bytes = match self.options.target.views {
+            Views::One => linked,
+            Views::Two => 2 * linked + sections.len() * views::CAPSULE_PREFIX.len(),
+        };
+        let is_new = |section: &OutputSection<'_>| self.has_name_of_its_own(section, local_functions);
+        let mut table = StringTableBuilder::with_capacity(sections.iter().filter(|section| !is_new(section)).count(), bytes + 1);
+        let mut places = IdVec::filled(0, sections.len());
+        for (id, section) in sections.enumerate() {
+            if !matches!(section.content, Content::Gone | Content::MachineParameters) {
+                let parts = section.name.parts();
+                places[id] = if is_new(section) { table.append(&parts) } else { table.add(&parts) };
+            }
+        }
+        SectionNames { places, table }
+    }
+
+    fn name_symbols(&self, local_functions: &LocalFunctions<'_>) -> SymbolNames {
+        let (plan_sections, plan_symbols) = (self.plan.sections(), self.resolution.symbols());
+        let is_named = |id: SymbolId| is_named(id, self.inputs, self.resolution, self.plan, self.layout, self.options);
+        let length = |entry: &Local| match *entry {
+            Local::Section(id) => plan_sections[id].name.len() + 1,
+            Local::Symbol(id) => plan_symbols[id].name.len() + 1,
+            Local::SharedInstance(_) => 0,
+        };
+        let locals: usize = self.plan.locals().iter().map(length).sum();
+        let globals: usize = self.plan.globals().iter().map(|&id| plan_symbols[id].name.len() + 1).sum();
+        let prototypes: usize = self.graph.prototypes().iter().map(|text| text.len() + 1).sum();
+        let mut table = StringTableBuilder::with_capacity(0, 1 + locals + globals + prototypes);
+        let mut place = |(id, text): (PrototypeId, &&str)| if self.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
+        let prototypes = IdVec::from(self.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
+        let mut symbols = IdVec::filled(0, plan_symbols.len());
+        let mut sections = IdVec::filled(0, plan_sections.len());
+        let mut shared_instance = 0;
+        let constants = self.names_of_constants();
+        for &entry in self.plan.locals() {
+            match entry {
+                Local::Section(id) if plan_sections[id].content == Content::Gone => {}
+                Local::Section(id) => {
+                    let (section, parts) = (&plan_sections[id], plan_sections[id].name.parts());
+                    let is_new = self.has_name_of_its_own(section, local_functions);
+                    sections[id] = if is_new { table.append(&parts) } else { table.add(&parts) };
+                }
+                Local::Symbol(id) if is_named(id) => {
+                    symbols[id] = match constants.get(&id) {
+                        Some((section, number)) => table.add(&[section, ".", number]),
+                        None => table.add(&[plan_symbols[id].name]),
+                    }
+                }
+                Local::Symbol(_) => {}
+                Local::SharedInstance(_) => shared_instance = table.add(&[SHARED_INSTANCE]),
+            }
+        }
+        // No two global symbols have the same name, and few have one that is there already.
+        for (offset, name) in table.names() {
+            if let Some(id) = self.resolution.named(self.inputs, name) {
+                symbols[id] = offset;
+            }
+        }
+        for &id in self.plan.globals().iter().filter(|&&id| is_named(id)) {
+            if symbols[id] == 0 {
+                symbols[id] = table.append(&[plan_symbols[id].name]);
+            }
+        }
+        SymbolNames { prototypes, symbols, sections, shared_instance, table }
+    }
+
+    /// The names of the constants that compilers made for functions, where there are two views: the section's, and which one of the
+    /// object it is. They differ from those in the objects, and only files that are not executed have them.
+    fn names_of_constants(&self) -> IdMap<SymbolId, (&'data str, String)> {
+        let mut names = IdMap::default();
+        let are_shown = !self.options.executable() || self.options.preserve_relocations;
+        if !are_shown || self.options.target.views == Views::One {
+            return names;
+        }
+        for object in self.inputs.files().iter() {
+            let constants = object.symbols.iter().filter_map(|symbol| {
+                let Place::Section(section) = self.inputs.symbols()[symbol].place() else { return None };
+                let section = &self.inputs.sections()[section];
+                let id = self.resolution.meaning(symbol)?;
+                let is_constant =
+                    matches!(section.role, Role::FunctionConstants(_)) && is_internal(&self.resolution.symbols()[id]);
+                is_constant.then_some((id, section.name))
+            });
+            names.extend(constants.zip(1u32..).map(|((id, section), number)| (id, (section, number.to_string()))));
+        }
+        names
+    }
+}
