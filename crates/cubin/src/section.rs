@@ -172,8 +172,8 @@ impl SectionType {
 
     /// The bank that a section of constants belongs to.
     #[must_use]
-    pub fn constant_bank(self) -> Option<u32> {
-        (self.contents() == Contents::Constants).then(|| self.0 - Self::CONSTANT_0.0)
+    pub fn constant_bank(self) -> Option<u8> {
+        (self.contents() == Contents::Constants).then(|| (self.0 - Self::CONSTANT_0.0) as u8)
     }
 }
 

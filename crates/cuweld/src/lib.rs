@@ -36,7 +36,7 @@ pub mod trace;
 mod views;
 
 pub use cubin::target;
-pub use link::{Linked, link, link_with};
-pub use linker::{Added, Linker};
+pub use link::link_with;
+pub use linker::{Added, Linked, Linker, link};
 pub use phases::finalize::Finished;
 pub use phases::load::{Demand, Input, least_memory};

@@ -1,6 +1,7 @@
 //! The pipeline: every phase in order, each with its reason.
 
-use crate::diagnostics::{Failure, Message, Outline, Report};
+use crate::diagnostics::{Failure, Outline, Report};
+use crate::linker::Linked;
 use crate::options::Options;
 use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
@@ -9,23 +10,6 @@ use crate::phases::{
     number, propagate, references, registers, relocate, reserved, resolve, undefined, unified, versions, why_live,
 };
 use crate::trace::Trace;
-
-/// The result of a link.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Linked<Image = Vec<u8>> {
-    /// The file, or what was made of it.
-    pub image: Image,
-    /// The map, if it was asked for.
-    pub map: Option<String>,
-}
-
-/// Links `inputs`.
-pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace: &mut Trace) -> Result<Linked, Failure> {
-    link_with(inputs, options, report, trace, |file, report| match file.to_vec() {
-        Ok(image) => Ok(image),
-        Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
-    })
-}
 
 /// Links `inputs`, and lets `save` do with the file what it will.
 pub fn link_with<Image>(

@@ -2,11 +2,11 @@
 //!
 //! [`Linker`] puts together what [`inputs`](crate::inputs) and [`link()`](crate::link()) do, for programs that link while they run.
 
-use crate::diagnostics::{Failure, Report};
+use crate::diagnostics::{Failure, Message, Report};
 use crate::inputs::lower::{CompileOptions, Compilers, Lowered, Object, assemble, lower};
 use crate::inputs::{Code, RawInput, Skipped, Unit, Unknown, UnpackOptions, Unpacked, unpack};
 use crate::kernels::{self, Kernel};
-use crate::link::{Linked, link};
+use crate::link::link_with;
 use crate::options::Options;
 use crate::phases::load::{self, Demand, Input};
 use crate::trace::Trace;
@@ -188,6 +188,23 @@ pub struct Added {
     pub units: usize,
     /// What was passed over.
     pub skipped: Vec<Skipped>,
+}
+
+/// The result of a link.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Linked<Image = Vec<u8>> {
+    /// The file, or what was made of it.
+    pub image: Image,
+    /// The map, if it was asked for.
+    pub map: Option<String>,
+}
+
+/// Links `inputs`.
+pub fn link(inputs: &[Input<'_>], options: &Options, report: &mut Report, trace: &mut Trace) -> Result<Linked, Failure> {
+    link_with(inputs, options, report, trace, |file, report| match file.to_vec() {
+        Ok(image) => Ok(image),
+        Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
+    })
 }
 
 impl Linked {

@@ -137,7 +137,7 @@ impl Facts<'_, '_> {
             let sections = || object.sections.iter().map(|id| &self.inputs.sections()[id]);
             let mut start = end;
             for section in sections().filter(|section| section.role == Role::UnifiedData) {
-                start = end.next_multiple_of(section.align);
+                start = end.next_multiple_of(section.align());
                 end = start + section.size;
             }
             for entry in &object.unified {

@@ -26,7 +26,7 @@ impl Finished<'_, '_> {
             for piece in section.pieces.iter() {
                 let row = &self.facts.inputs.sections()[piece.section];
                 let file = self.facts.inputs.files()[self.facts.inputs.file_of_section(piece.section)].name;
-                _ = writeln!(text, "{:>10x} {:>10x} {:>6}   {file}:({})", piece.offset, row.size, row.align, row.name);
+                _ = writeln!(text, "{:>10x} {:>10x} {:>6}   {file}:({})", piece.offset, row.size, row.align(), row.name);
             }
             for (value, symbol) in symbols.remove(&part.section).unwrap_or_default() {
                 let symbol = &self.facts.resolution.symbols()[symbol];

@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 /// How many bytes are made at a time.
-const PART_SIZE: u64 = 256 << 10;
+const PART_SIZE: u64 = 128 << 10;
 
 /// Below this, it takes longer to hand bytes over than to copy them.
 const SMALL: u64 = 64 << 10;
@@ -101,7 +101,7 @@ impl Finished<'_, '_> {
                 continue;
             }
             let size = bytes.end - bytes.start;
-            let made = if size >= PART_SIZE / 4 { self.made(index, size) } else { None };
+            let made = if size >= PART_SIZE { self.made(index, size) } else { None };
             if made.is_some() || part.made.is_some() || size.max(part.size() as u64) >= PART_SIZE {
                 // What is free between pieces belongs to the part before, unless that is there already.
                 let start = if part.made.is_some() { part.bytes.end } else { bytes.start };

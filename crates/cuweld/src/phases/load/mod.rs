@@ -133,8 +133,7 @@ pub struct InputSection<'data> {
     pub kind: SectionType,
     /// Its ELF flags.
     pub flags: u64,
-    /// Its alignment, at least 1.
-    pub align: u64,
+    align: u32,
     /// Its size in memory.
     pub size: u64,
     /// Its bytes; none when it only takes room.
@@ -162,6 +161,11 @@ impl<'data> InputSection<'data> {
         }
     }
 
+    /// Its alignment, at least 1.
+    pub fn align(&self) -> u64 {
+        self.align.into()
+    }
+
     /// Whether it is the stub of a unified function.
     pub fn is_stub(&self) -> bool {
         self.kind == SectionType::UNIFIED_FUNCTIONS
@@ -178,9 +182,9 @@ pub enum Role {
     /// Attributes of the function that `target` is the code of.
     FunctionInfo,
     /// Constants of the whole module, in this bank.
-    ModuleConstants(u32),
+    ModuleConstants(u8),
     /// Constants of one function, in this bank.
-    FunctionConstants(u32),
+    FunctionConstants(u8),
     /// Initialised variables.
     GlobalData,
     /// Variables that several programs share.
@@ -243,6 +247,7 @@ pub struct InputSymbol<'data> {
     pub frame: u32,
 }
 
+const _: () = assert!(size_of::<InputSection<'_>>() == 80);
 const _: () = assert!(size_of::<InputSymbol<'_>>() == 48);
 
 /// How names are hashed: in every run differently, so that nobody can make a file of names that all collide.

@@ -147,16 +147,12 @@ struct Reader<'file, 'data> {
 }
 
 impl<'data> Reader<'_, 'data> {
-    fn read(&self, name: &'data str, rows: Rows<'_, 'data>) -> Result<ObjectFile<'data>, Damage> {
+    fn read(&self, name: &'data str, mut rows: Rows<'_, 'data>) -> Result<ObjectFile<'data>, Damage> {
         self.read_sections(rows.sections)?;
-        self.read_symbols(rows.sections, rows.symbols)?;
-        for (symbol, hash) in rows.symbols.iter().zip(rows.name_hashes.iter_mut()) {
-            *hash = if symbol.binding == Binding::LOCAL { 0 } else { name_hash(symbol.name.as_bytes()) };
-        }
+        let (functions, definitions) = self.read_symbols(&mut rows)?;
+        self.read_attributes(rows.sections, rows.symbols)?;
         self.read_machine_symbols(rows.symbols, rows.machine_symbols)?;
         self.check_relocations(rows.sections, rows.symbols)?;
-        let is_function = |(_, symbol): &(usize, &InputSymbol<'_>)| symbol.is_function();
-        let functions = rows.symbols.iter().enumerate().filter(is_function).map(|(index, _)| InputSymbolId::from_index(index));
         let section = InputSectionId::from_index;
         let linked = self.arrangement.linked();
         let mut file = ObjectFile {
@@ -164,8 +160,8 @@ impl<'data> Reader<'_, 'data> {
             sections: IdRange::new(section(0), section(linked)),
             machine_sections: IdRange::new(section(linked), section(rows.sections.len())),
             symbols: IdRange::new(InputSymbolId::from_index(0), InputSymbolId::from_index(rows.symbols.len())),
-            functions: functions.collect(),
-            definitions: rows.symbols.iter().filter(|symbol| symbol.is_definition()).count(),
+            functions,
+            definitions,
             sm: self.file.sm(),
             virtual_sm: self.file.virtual_sm(),
             calls: self.calls(rows.symbols)?,
@@ -206,9 +202,9 @@ impl<'data> Reader<'_, 'data> {
             let align = aligned.header.align.max(1);
             // Compilers align the file as well, so that a larger one has its place in it.
             let largest = MAX_ALIGN.max(self.file.bytes().len() as u64);
-            if !align.is_power_of_two() || align > largest {
+            let Some(align) = u32::try_from(align).ok().filter(|_| align.is_power_of_two() && align <= largest) else {
                 return Err(Damage::of(section, format!("alignment {align:#x} is not a power of two up to {largest:#x}")));
-            }
+            };
             // Shared memory that is reserved takes room in the file where there are two views.
             let most = if role == Role::ReservedShared { MAX_SHARED } else { MAX_SIZE };
             if section.header.size > most {
@@ -246,18 +242,19 @@ impl<'data> Reader<'_, 'data> {
         Ok(())
     }
 
-    /// The symbols. Sections learn what function they are the code of.
-    fn read_symbols(&self, sections: &mut [InputSection<'data>], symbols: &mut [InputSymbol<'data>]) -> Result<(), Damage> {
+    /// The symbols: which of them are functions, and how many define something. Sections learn what function they are the code of.
+    fn read_symbols(&self, rows: &mut Rows<'_, 'data>) -> Result<(Vec<InputSymbolId>, usize), Damage> {
         let table = match self.views {
             Views::One => self.file.symbol_table(),
             Views::Two => self.file.mercury_symbol_table(),
         };
         let raw = self.file.each_linked_symbol(self.views)?;
         let table = table.and_then(|index| self.file.section(index));
-        if raw.len() != symbols.len() {
+        if raw.len() != rows.symbols.len() {
             return Err(changed());
         }
-        for (index, (symbol, row)) in raw.zip(symbols.iter_mut()).enumerate() {
+        let (mut functions, mut definitions) = (Vec::new(), 0);
+        for (index, (symbol, (row, hash))) in raw.zip(rows.symbols.iter_mut().zip(rows.name_hashes.iter_mut())).enumerate() {
             let symbol = symbol?;
             let problem = |text: String| match table {
                 Some(section) => Damage::at(section, index as u64 * SymbolRecord::SIZE as u64, text),
@@ -275,7 +272,7 @@ impl<'data> Reader<'_, 'data> {
                 }
             };
             if let Place::Section(section) = place {
-                let home = &mut sections[section.index()];
+                let home = &mut rows.sections[section.index()];
                 if symbol.kind == SymbolKind::FUNCTION {
                     if home.role != Role::Text {
                         return Err(problem(format!(
@@ -309,8 +306,11 @@ impl<'data> Reader<'_, 'data> {
                 other: symbol.other,
                 ..InputSymbol::BLANK
             };
+            *hash = if symbol.binding == Binding::LOCAL { 0 } else { name_hash(symbol.name.as_bytes()) };
+            functions.extend(row.is_function().then(|| InputSymbolId::from_index(index)));
+            definitions += usize::from(row.is_definition());
         }
-        self.read_attributes(sections, symbols)
+        Ok((functions, definitions))
     }
 
     /// What the machine's view says of the symbols, where there are two.
@@ -442,6 +442,7 @@ impl<'data> Reader<'_, 'data> {
             };
             match section.kind() {
                 SectionType::CALLGRAPH => {
+                    records.reserve_exact(section.data.len() / callgraph::ENTRY_SIZE);
                     for edge in callgraph::edges(section.data) {
                         records.push(match edge.map_err(|error| error.in_section(section))? {
                             Edge::Call { caller, callee } => {
@@ -460,6 +461,7 @@ impl<'data> Reader<'_, 'data> {
                     }
                 }
                 SectionType::PROTOTYPE => {
+                    records.reserve_exact(section.data.len() / callgraph::ENTRY_SIZE);
                     for record in callgraph::prototypes(section.data) {
                         let (symbol, offset) = record.map_err(|error| error.in_section(section))?;
                         records.push(CallRecord::Prototype { function: function(symbol)?, prototype: prototype(offset)? });

@@ -109,7 +109,7 @@ fn create<'data>(walk: &mut Walk<'_, 'data>, function: FunctionId, text: Section
     let name = Name::of_function(walk.function_constants(), walk.facts.resolution.name(function));
     // Objects of CUDA 12 and before lack the second flag.
     let flags = like.flags | SHF_INFO_LINK;
-    let output = walk.create_for(text, name, Content::Pieces, like.kind, flags, like.align);
+    let output = walk.create_for(text, name, Content::Pieces, like.kind, flags, like.align());
     walk.plan.functions[function].constants = Some(output);
     output
 }
@@ -225,19 +225,19 @@ pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_
     let imitate = walk.facts.options.imitate_defects;
     if imitate {
         let size = walk.small_constants.sizes.entry(place.section).or_default();
-        let offset = size.next_multiple_of(section.align);
+        let offset = size.next_multiple_of(section.align());
         *size = offset + section.size;
         walk.plan.placement[id] = Some(Placement { offset, ..place });
     }
     let is_candidate = match section.size {
-        4 | 8 => section.align == section.size,
+        4 | 8 => section.align() == section.size,
         12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
         _ => false,
     };
     if !is_candidate {
         return;
     }
-    if walk.small_constants.seen.insert((section.data, section.align)) {
+    if walk.small_constants.seen.insert((section.data, section.align())) {
         walk.plan.null_symbol_value = place.offset;
     } else if imitate {
         let output = &mut walk.plan.sections[place.section];

@@ -31,7 +31,7 @@ impl Walk<'_, '_> {
             let Some(id) = self.parameters_of(text) else { continue };
             let section = &inputs.sections()[id];
             let name = Name::of_function(TEXTURE_SLOTS, resolution.name(kernel));
-            let output = self.create_without_symbol(name, Content::TextureSlots, section.kind, section.flags, section.align);
+            let output = self.create_without_symbol(name, Content::TextureSlots, section.kind, section.flags, section.align());
             self.plan.sections[output].target = Some(text);
             let (kind, content) = (SectionType(SHT_RELA), Content::TextureRelocations(kernel));
             let relocations = self.create_for(output, name.relocation(".rela"), content, kind, SHF_INFO_LINK, 8);
@@ -67,7 +67,8 @@ impl Walk<'_, '_> {
             let Some(id) = self.parameters_of(text) else { continue };
             let section = &inputs.sections()[id];
             let name = Name::of_function(".nv.constant0.", self.facts.resolution.name(function));
-            let output = self.create_without_symbol(name, Content::MachineParameters, section.kind, section.flags, section.align);
+            let output =
+                self.create_without_symbol(name, Content::MachineParameters, section.kind, section.flags, section.align());
             self.plan.sections[output].target = Some(text);
             self.plan.functions[function].parameters = Some(output);
             self.append(output, id);

@@ -32,7 +32,7 @@ impl<'data> Walk<'_, 'data> {
         let section = &self.facts.inputs.sections()[id];
         let is_in_front = table == UnifiedTable::Functions && self.facts.options.executable();
         if !is_in_front && !self.by_name.contains_key(section.name) {
-            let output = self.unified_entries(section.name, table, section.align);
+            let output = self.unified_entries(section.name, table, section.align());
             self.by_name.insert(section.name, output);
         }
     }
@@ -89,7 +89,7 @@ impl<'data> Walk<'_, 'data> {
             Some(table) => table,
             None => {
                 let (kind, flags) = (SectionType::UNIFIED_FUNCTIONS, SHF_ALLOC | SHF_EXECINSTR);
-                let table = self.create(Name::plain(".nv.uft"), Content::UnifiedStubs, kind, flags, section.align);
+                let table = self.create(Name::plain(".nv.uft"), Content::UnifiedStubs, kind, flags, section.align());
                 let (name, content) = (Name::plain(".nv.info..nv.uft"), Content::UnifiedStubsInfo);
                 self.create_for(table, name, content, SectionType::INFO, SHF_INFO_LINK, 4);
                 self.plan.unified_stubs = Some(table);
@@ -101,7 +101,7 @@ impl<'data> Walk<'_, 'data> {
         self.plan.functions[stub].text = Some(table);
         self.plan.placement[code] = Some(Placement { section: table, offset });
         let row = &mut self.plan.sections[table];
-        row.align = row.align.max(section.align);
+        row.align = row.align.max(section.align());
         row.size += STUB_SIZE;
         row.pieces.push(Piece { section: code, offset, origin: None, is_replaced: false });
     }

@@ -270,7 +270,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 let kept = if self.facts.options.executable() { 0 } else { barriers };
                 let flags = SHF_ALLOC | SHF_EXECINSTR | kept;
                 let section_name = if section.is_stub() { Name::plain(section.name) } else { Name::of_function(".text.", name) };
-                let text = self.create(section_name, Content::Text(function), section.kind, flags, section.align);
+                let text = self.create(section_name, Content::Text(function), section.kind, flags, section.align());
                 self.plan.functions[function].text = Some(text);
                 if functions[function].kernel {
                     self.info_section(function, text);
@@ -360,11 +360,11 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 let known = self.by_name.get(section.name).copied();
                 let output = known.unwrap_or_else(|| {
                     let name = Name::plain(section.name);
-                    self.create(name, Content::ReservedShared, section.kind, section.flags, section.align)
+                    self.create(name, Content::ReservedShared, section.kind, section.flags, section.align())
                 });
                 self.by_name.insert(section.name, output);
                 let row = &mut self.plan.sections[output];
-                row.align = row.align.max(section.align);
+                row.align = row.align.max(section.align());
                 self.plan.placement[id] = Some(Placement { section: output, offset: 0 });
             }
             Role::KernelShared => {
@@ -389,7 +389,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             _ => self.by_name.get(section.name).copied(),
         };
         let output = known.unwrap_or_else(|| {
-            let output = self.create(Name::plain(section.name), content, section.kind, section.flags, section.align);
+            let output = self.create(Name::plain(section.name), content, section.kind, section.flags, section.align());
             self.by_name.insert(section.name, output);
             output
         });
@@ -404,8 +404,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     pub(super) fn append_start(&mut self, output: SectionId, id: InputSectionId, size: u64) {
         let section = &self.facts.inputs.sections()[id];
         let row = &mut self.plan.sections[output];
-        row.align = row.align.max(section.align);
-        let offset = row.size.next_multiple_of(section.align);
+        row.align = row.align.max(section.align());
+        let offset = row.size.next_multiple_of(section.align());
         row.size = offset + size;
         row.pieces.push(Piece::new(id, offset));
         self.plan.placement[id] = Some(Placement { section: output, offset });
@@ -420,7 +420,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         match self.plan.functions[function].parameters {
             None => {
                 let flags = section.flags;
-                let output = self.create_without_symbol(name, Content::Pieces, section.kind, flags, section.align);
+                let output = self.create_without_symbol(name, Content::Pieces, section.kind, flags, section.align());
                 self.plan.sections[output].target = Some(text);
                 if self.facts.options.executable() {
                     let (prefix, kind) = relocation_kind(self.facts.options.force_explicit_addends);

@@ -482,12 +482,12 @@ impl Facts<'_, '_> {
         let bank = self.inputs.sections()[section].kind.constant_bank()?;
         let place = self.plan.placement(section)?;
         let gone = self.plan.sections()[place.section].content == Content::Gone;
-        Some((place.offset + row.value, bank as u8, gone))
+        Some((place.offset + row.value, bank, gone))
     }
 }
 
 /// The bank of the constants that programs declare.
-const USER_CONSTANTS: u32 = 3;
+const USER_CONSTANTS: u8 = 3;
 
 /// Whether a symbol is local to an object that does not define it: a question to the linker (`.nv.ptx.const0.size`).
 pub fn is_leftover(symbol: &Symbol<'_>) -> bool {
