@@ -305,28 +305,29 @@ impl Records<'_> {
     pub fn position(&self) -> usize {
         self.position
     }
+
+    /// The next record needs more bytes than there are: it is the last.
+    #[cold]
+    fn cut(&mut self, needed: usize) -> Error {
+        let start = std::mem::replace(&mut self.position, self.data.len());
+        let available = (self.data.len() - start) as u64;
+        Error::at(start as u64, Problem::CutRecord { what: "record", needed: needed as u64, available })
+    }
 }
 
 impl<'data> Iterator for Records<'data> {
     type Item = Result<Record<'data>>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.data.get(self.position..).filter(|rest| !rest.is_empty())?;
-        let cut = |needed: usize| {
-            let problem = Problem::CutRecord { what: "record", needed: needed as u64, available: rest.len() as u64 };
-            Error::at(self.position as u64, problem)
-        };
         let Some((&[format, attribute, low, high], behind)) = rest.split_first_chunk() else {
-            let error = cut(HEADER_SIZE);
-            self.position = self.data.len();
-            return Some(Err(error));
+            return Some(Err(self.cut(HEADER_SIZE)));
         };
         let value = u16::from_le_bytes([low, high]);
         let length = if format == format::SIZED { usize::from(value) } else { 0 };
         let Some(payload) = behind.get(..length) else {
-            let error = cut(HEADER_SIZE + length);
-            self.position = self.data.len();
-            return Some(Err(error));
+            return Some(Err(self.cut(HEADER_SIZE + length)));
         };
         self.position += HEADER_SIZE + length;
         Some(Ok(Record { format, attribute: Attribute(attribute), value, payload }))

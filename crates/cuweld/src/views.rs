@@ -50,6 +50,36 @@ impl View {
     }
 }
 
+/// Something that every view has its own of.
+#[derive(Debug)]
+pub struct PerView<T> {
+    machine: T,
+    /// Where there are two views.
+    mercury: Option<T>,
+}
+
+impl<T> PerView<T> {
+    /// Makes it for every view, first for the one in which decisions are made.
+    pub fn new(views: Views, mut make: impl FnMut(View) -> T) -> Self {
+        let mercury = (views == Views::Two).then(|| make(View::Mercury));
+        PerView { machine: make(View::Machine), mercury }
+    }
+
+    /// That of a view. Where there is but one, it is the same for all.
+    pub fn of(&self, view: View) -> &T {
+        match (view, &self.mercury) {
+            (View::Mercury, Some(mercury)) => mercury,
+            _ => &self.machine,
+        }
+    }
+
+    /// Those of all views, first that of the one in which decisions are made.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (View, &mut T)> {
+        let mercury = self.mercury.as_mut().map(|mercury| (View::Mercury, mercury));
+        mercury.into_iter().chain([(View::Machine, &mut self.machine)])
+    }
+}
+
 /// A kind of section that has different names or types in the two views.
 struct Pair {
     /// How its name starts in the machine view.
@@ -108,6 +138,10 @@ pub fn mercury_kind(plain: SectionType) -> SectionType {
 /// How a section of this name (without the Mercury view's prefix) starts in the machine view, and the rest of it, which is the
 /// same in both; nothing, if all of it is.
 pub fn machine_name(mercury: &str) -> Option<(&'static str, &str)> {
+    // Only constants have other names, so nearly all names can be told by their start.
+    if !mercury.strip_prefix(".rela").unwrap_or(mercury).starts_with(".nv.constant.") {
+        return None;
+    }
     let mut pairs = PAIRS.iter().filter(|pair| pair.machine_name != pair.mercury_name);
     pairs.find_map(|pair| Some((pair.machine_name, mercury.strip_prefix(pair.mercury_name)?)))
 }
@@ -123,6 +157,16 @@ pub fn function_constants(views: Views) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_view_has_its_own() {
+        let mut both = PerView::new(Views::Two, |view| vec![view]);
+        both.iter_mut().for_each(|(view, list)| list.push(view));
+        assert_eq!(both.of(View::Machine), &[View::Machine; 2]);
+        assert_eq!(both.of(View::Mercury), &[View::Mercury; 2]);
+        let one = PerView::new(Views::One, |view| view);
+        assert_eq!((one.of(View::Machine), one.of(View::linked(Views::One))), (&View::Machine, &View::Machine));
+    }
 
     #[test]
     fn kinds_translate_back() {

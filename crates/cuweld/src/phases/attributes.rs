@@ -200,7 +200,7 @@ fn read_one(inputs: &Inputs<'_>, resolution: &Resolution<'_>, function: Function
         result.barriers_of_section = Some(barriers.into());
         result.note(row, barriers.into(), (info, u32::MAX));
     }
-    for (position, record) in info::records(inputs.sections()[info].data).flatten().enumerate() {
+    for (position, record) in info::records(inputs.sections()[info].data).map_while(Result::ok).enumerate() {
         if let Some(row) = flowing_row(record.attribute) {
             result.note(row, record.value, (info, position as u32));
         }

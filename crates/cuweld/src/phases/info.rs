@@ -16,7 +16,7 @@ use super::relocate::Referent;
 use super::resolve::{Fate, Resolution};
 use crate::id::{FileId, FunctionId, InputSymbolId, SymbolId};
 use crate::options::Options;
-use crate::views::View;
+use crate::views::{PerView, View};
 use cubin::info::{self, Attribute, Record, format};
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
@@ -48,9 +48,10 @@ pub struct Info {
     module: Vec<Encoded>,
     /// What enters the program from outside, and the stack that it needs, which is said of the module in the order of symbols.
     stacks: Vec<Stack>,
-    linked: Functions,
-    /// In the machine's view, where that is another.
-    machine: Option<Functions>,
+    functions: FunctionSections,
+    /// Those of all stubs of unified functions together.
+    stubs: PerView<Encoded>,
+    views: Views,
 }
 
 /// What enters the program from outside.
@@ -61,33 +62,17 @@ struct Stack {
     size: u32,
 }
 
-/// The attributes of functions, as a view has them.
-#[derive(Debug)]
-struct Functions {
-    each: FunctionSections,
-    /// Of all stubs of unified functions together.
-    stubs: Encoded,
-}
-
 /// Makes all records.
 pub fn make(facts: &Facts<'_, '_>) -> Info {
-    let functions = |view| {
-        let count = facts.resolution.functions().len();
-        let each = FunctionSections::of(count, |function, records, out| {
-            if facts.plan.function(function).info.is_some() {
-                facts.function_records(function, view, records, out);
-            }
-        });
-        let mut stubs = Encoded::default();
-        facts.stub_records(view, &mut stubs);
-        Functions { each, stubs }
-    };
     let views = facts.options.target.views;
     let files: Vec<FileId> = facts.inputs.files().ids().rev().collect();
     let module = files.par_iter().map(|&file| facts.module_records(file)).collect();
-    let linked = functions(View::linked(views));
-    let machine = (views == Views::Two).then(|| functions(View::Machine));
-    Info { module, stacks: facts.stacks(), linked, machine }
+    let functions = FunctionSections::of(facts.resolution.functions().len(), views, |function, view, records, out| {
+        if facts.plan.function(function).info.is_some() {
+            facts.function_records(function, view, records, out);
+        }
+    });
+    Info { module, stacks: facts.stacks(), functions, stubs: PerView::new(views, |view| facts.stub_records(view)), views }
 }
 
 impl Info {
@@ -102,7 +87,7 @@ impl Info {
         let mut stacks = self.stacks.clone();
         stacks.sort_by_key(|stack| numbering.symbol(stack.symbol));
         // To the code generator, all stubs are one function: the last one counts.
-        let last_stub = stacks.iter().copied().rfind(|stack| stack.is_stub && view == View::Machine && self.machine.is_some());
+        let last_stub = stacks.iter().copied().rfind(|stack| stack.is_stub && is_machine_side(view, self.views));
         let mut tail = Encoded::default();
         for stack in stacks {
             let size = last_stub.filter(|_| stack.is_stub).unwrap_or(stack).size;
@@ -118,25 +103,23 @@ impl Info {
 
     /// A function's section, as it is linked.
     pub fn linked(&self, function: FunctionId) -> Section<'_> {
-        self.linked.each.section(function)
+        self.of(function, View::linked(self.views))
     }
 
     /// A function's section in a view.
     pub fn of(&self, function: FunctionId, view: View) -> Section<'_> {
-        self.in_view(view).each.section(function)
+        self.functions.section(function, view)
     }
 
     /// The section that stubs of unified functions share.
     pub fn stubs(&self, view: View) -> Section<'_> {
-        self.in_view(view).stubs.all()
+        self.stubs.of(view).all()
     }
+}
 
-    fn in_view(&self, view: View) -> &Functions {
-        match view {
-            View::Machine => self.machine.as_ref().unwrap_or(&self.linked),
-            View::Mercury => &self.linked,
-        }
-    }
+/// Whether a view is the machine's side of another.
+fn is_machine_side(view: View, views: Views) -> bool {
+    view == View::Machine && views == Views::Two
 }
 
 /// The value that says that a size is not known.
@@ -166,7 +149,7 @@ impl<'data> Facts<'_, 'data> {
         let mut out = Encoded::default();
         for section in self.inputs.files()[file].sections.iter().rev().map(|id| &self.inputs.sections()[id]) {
             if section.role == Role::ModuleInfo {
-                let records: Vec<Record<'_>> = info::records(section.data).flatten().collect();
+                let records: Vec<Record<'_>> = info::records(section.data).map_while(Result::ok).collect();
                 records.into_iter().rev().for_each(|record| self.module_record(file, &record, &mut out));
             }
         }
@@ -226,7 +209,7 @@ impl<'data> Facts<'_, 'data> {
     fn function_records(&self, function: FunctionId, view: View, records: &mut Vec<Record<'data>>, out: &mut Encoded) {
         let attributes = self.attributes.of(function);
         let properties = self.properties.of(function);
-        let is_machine_side = self.is_machine_side(view);
+        let is_machine_side = is_machine_side(view, self.options.target.views);
         let is_tail = |record: &&Record<'_>| is_machine_side && MACHINE_RECORDS.contains(&record.attribute);
         records.clear();
         if let Some(file) = self.read(function, view, records) {
@@ -256,18 +239,20 @@ impl<'data> Facts<'_, 'data> {
         let (file, section) = self.attributes.of(function).info?;
         let section = self.inputs.in_view(section, view)?;
         records.clear();
-        records.extend(info::records(self.inputs.sections()[section].data).flatten());
+        records.extend(info::records(self.inputs.sections()[section].data).map_while(Result::ok));
         Some(file)
     }
 
     /// The records of all stubs of unified functions, and what they need for what they lead to.
-    fn stub_records(&self, view: View, out: &mut Encoded) {
-        let is_tail = |record: &&Record<'_>| self.is_machine_side(view) && MACHINE_RECORDS.contains(&record.attribute);
+    fn stub_records(&self, view: View) -> Encoded {
+        let mut out = Encoded::default();
+        let is_machine_side = is_machine_side(view, self.options.target.views);
+        let is_tail = |record: &&Record<'_>| is_machine_side && MACHINE_RECORDS.contains(&record.attribute);
         let mut records = Vec::new();
         for &stub in self.live.stubs().iter().rev() {
             if let Some(file) = self.read(stub, view, &mut records) {
                 for record in records.iter().rev().filter(|record| !is_tail(record)) {
-                    self.function_record(file, record, None, out);
+                    self.function_record(file, record, None, &mut out);
                 }
             }
         }
@@ -279,11 +264,7 @@ impl<'data> Facts<'_, 'data> {
         }
         // What the first of them has behind its others is said once.
         records.iter().filter(is_tail).for_each(|record| out.copy(record));
-    }
-
-    /// Whether a view is the machine's side of another.
-    fn is_machine_side(&self, view: View) -> bool {
-        view == View::Machine && self.options.target.views == Views::Two
+        out
     }
 
     fn function_record(&self, file: FileId, record: &Record<'_>, properties: Option<&Properties>, out: &mut Encoded) {

@@ -165,15 +165,16 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     let two_views = facts.options.target.views == Views::Two;
     let mut twins = two_views.then(|| twins(plan, &present));
     let extent = Extent::of(plan, present.len(), twins.as_ref().map(Vec::len));
-    let is_overflow = |id: &SectionId| plan.sections()[*id].content == Content::SymbolSectionNumbers;
-    let overflow = present.iter().copied().find(is_overflow);
+    let overflow = present.iter().copied().find(|&id| plan.sections()[id].content == Content::SymbolSectionNumbers);
     if extent != Extent::ManyLinked {
-        [Some(&mut present), twins.as_mut()].into_iter().flatten().for_each(|sections| sections.retain(|id| !is_overflow(id)));
+        let lists = [Some(&mut present), twins.as_mut()].into_iter().flatten();
+        lists.for_each(|sections| sections.retain(|&id| Some(id) != overflow));
     }
+    let machine_only = present.partition_point(|&id| classes[id.index()] < Some(Class::MachineOnly));
+    let machine_entries: Vec<Local> = present[machine_only..].iter().map(|&id| Local::Section(id)).collect();
     if let (Extent::ManyInFile, Some(id), Some(twins)) = (extent, overflow, &mut twins) {
         // The linked view did without them, so they stand with what the machine's view alone has, and with the last table.
-        let place = present.iter().position(|&id| class(&plan.sections()[id]) == Class::MachineOnly);
-        present.insert(place.unwrap_or(present.len()), id);
+        present.insert(machine_only, id);
         twins.insert(twins.len().saturating_sub(1), id);
     }
     let in_view = |view: View| move |&section: &SectionId| FileSection { section, view };
@@ -200,8 +201,7 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     let locals = symbols.entries.len() as u32;
     plan.globals().iter().filter(|&&id| facts.is_listed_global(id)).for_each(|&id| symbols.push(Local::Symbol(id)));
     let linked_entries = symbols.entries.len();
-    let is_machine_only = |id: &&SectionId| plan.sections()[**id].content == Content::MachineParameters;
-    present.iter().filter(is_machine_only).for_each(|&id| symbols.push(Local::Section(id)));
+    machine_entries.into_iter().for_each(|entry| symbols.push(entry));
     Numbering { sections, machine_number, mercury_number, symbols, linked_entries, locals, extent }
 }
 
@@ -240,44 +240,45 @@ fn in_order_of_class(classes: &[Option<Class>]) -> Vec<SectionId> {
 
 /// The sections that the Mercury view has its own of, in file order: code first, the symbol table last.
 fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
-    let content = |id: &SectionId| plan.sections()[*id].content;
-    let code = present.iter().filter(|id| matches!(content(id), Content::Text(_) | Content::UnifiedStubs));
-    let others = present.iter().filter(|id| match content(id) {
-        Content::Debug
-        | Content::ModuleInfo
-        | Content::FunctionInfo(_)
-        | Content::Relocations { .. }
-        | Content::ResolvedRelocations
-        | Content::Pieces
-        | Content::TextureSlots
-        | Content::TextureRelocations(_)
-        | Content::SymbolSectionNumbers
-        | Content::Host
-        | Content::UnifiedIndex
-        | Content::UnifiedEntries(_)
-        | Content::UnifiedStubsInfo
-        | Content::UnifiedData
-        | Content::ReservedShared => true,
-        // What means the same to both views, what only one of them has, and what is in front or behind.
-        Content::Text(_)
-        | Content::UnifiedStubs
-        | Content::Symbols
-        | Content::MachineParameters
-        | Content::GlobalZero
-        | Content::KernelShared(_)
-        | Content::ModuleShared
-        | Content::SectionNames
-        | Content::SymbolNames
-        | Content::ToolNotes
-        | Content::CudaNote
-        | Content::Compatibility
-        | Content::CallGraph
-        | Content::Prototypes
-        | Content::RelocationActions
-        | Content::Gone => false,
-    });
-    let symbols = present.iter().filter(|id| content(id) == Content::Symbols);
-    code.chain(others).chain(symbols).copied().collect()
+    let (mut code, mut others, mut symbols) = (Vec::with_capacity(present.len()), Vec::with_capacity(present.len()), Vec::new());
+    for &id in present {
+        match plan.sections()[id].content {
+            Content::Text(_) | Content::UnifiedStubs => code.push(id),
+            Content::Symbols => symbols.push(id),
+            Content::Debug
+            | Content::ModuleInfo
+            | Content::FunctionInfo(_)
+            | Content::Relocations { .. }
+            | Content::ResolvedRelocations
+            | Content::Pieces
+            | Content::TextureSlots
+            | Content::TextureRelocations(_)
+            | Content::SymbolSectionNumbers
+            | Content::Host
+            | Content::UnifiedIndex
+            | Content::UnifiedEntries(_)
+            | Content::UnifiedStubsInfo
+            | Content::UnifiedData
+            | Content::ReservedShared => others.push(id),
+            // What means the same to both views, and what only one of them has.
+            Content::MachineParameters
+            | Content::GlobalZero
+            | Content::KernelShared(_)
+            | Content::ModuleShared
+            | Content::SectionNames
+            | Content::SymbolNames
+            | Content::ToolNotes
+            | Content::CudaNote
+            | Content::Compatibility
+            | Content::CallGraph
+            | Content::Prototypes
+            | Content::RelocationActions
+            | Content::Gone => {}
+        }
+    }
+    code.extend(others);
+    code.extend(symbols);
+    code
 }
 
 /// The classes of sections, in file order.

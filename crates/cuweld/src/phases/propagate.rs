@@ -89,7 +89,7 @@ struct Flow {
     /// Row of [`FLOWING`], value, and the first record of it.
     values: Vec<(usize, u16, Moment)>,
     /// The outside functions that are used. A component that adds none shares the list of what it calls.
-    externs: Rc<Vec<Extern>>,
+    externs: Option<Rc<Vec<Extern>>>,
 }
 
 /// An outside function, and the first record (and place in it) that names it.
@@ -97,7 +97,7 @@ type Extern = (FunctionId, Moment, u32);
 
 impl Flow {
     fn empty() -> Self {
-        Flow { registers: 0, stack: Some(0), return_stack: Some(0), sparsity: 0, values: Vec::new(), externs: Rc::default() }
+        Flow { registers: 0, stack: Some(0), return_stack: Some(0), sparsity: 0, values: Vec::new(), externs: None }
     }
 
     /// Adds what flows in from a callee, all but the stacks and the outside functions.
@@ -118,27 +118,23 @@ impl Flow {
 
     /// The outside functions in the order in which the records name them first.
     fn externs_in_order(&self) -> Vec<FunctionId> {
-        let mut externs = self.externs.to_vec();
+        let mut externs = self.externs.as_deref().cloned().unwrap_or_default();
         externs.sort_unstable_by_key(|&(_, moment, position)| (moment, position));
         externs.into_iter().map(|(function, ..)| function).collect()
     }
 }
 
 /// Makes one list of several: every function once, with the first record that names it.
-fn join_externs(mut lists: Vec<Rc<Vec<Extern>>>) -> Rc<Vec<Extern>> {
-    lists.retain(|list| !list.is_empty());
+fn join_externs(mut lists: Vec<Rc<Vec<Extern>>>) -> Option<Rc<Vec<Extern>>> {
     lists.sort_unstable_by_key(Rc::as_ptr);
     lists.dedup_by(|one, other| Rc::ptr_eq(one, other));
-    match lists.pop() {
-        None => Rc::default(),
-        Some(only) if lists.is_empty() => only,
-        Some(last) => {
-            let mut all: Vec<Extern> = lists.iter().chain([&last]).flat_map(|list| list.iter().copied()).collect();
-            all.sort_unstable();
-            all.dedup_by_key(|&mut (function, ..)| function);
-            Rc::new(all)
-        }
+    if lists.len() < 2 {
+        return lists.pop();
     }
+    let mut all: Vec<Extern> = lists.iter().flat_map(|list| list.iter().copied()).collect();
+    all.sort_unstable();
+    all.dedup_by_key(|&mut (function, ..)| function);
+    Some(Rc::new(all))
 }
 
 /// The facts that the sweep reads.
@@ -178,21 +174,15 @@ pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) 
 }
 
 impl Facts<'_, '_> {
-    /// What a function adds by itself.
-    fn own(&self, function: FunctionId) -> Flow {
+    /// Adds what a function needs by itself, all but the stacks; the outside functions that it uses as a list of their own.
+    fn add_own(&self, function: FunctionId, flow: &mut Flow, lists: &mut Vec<Rc<Vec<Extern>>>) {
         let attributes = self.attributes.of(function);
-        let is_defined = self.resolution.code(self.inputs, function).is_some();
-        let mut flow = Flow {
-            registers: attributes.registers,
-            stack: Some(attributes.frame.into()),
-            return_stack: Some(attributes.return_stack.unwrap_or(0).into()),
-            sparsity: match attributes.sparsity {
-                Some(mask) => mask,
-                None if is_defined && self.live.contains(function) && !self.live.is_stub(function) => UNKNOWN_SPARSITY,
-                None => 0,
-            },
-            values: Vec::new(),
-            externs: Rc::default(),
+        let is_defined = || self.resolution.code(self.inputs, function).is_some();
+        flow.registers = flow.registers.max(attributes.registers);
+        flow.sparsity |= match attributes.sparsity {
+            Some(mask) => mask,
+            None if self.live.contains(function) && is_defined() && !self.live.is_stub(function) => UNKNOWN_SPARSITY,
+            None => 0,
         };
         let mut externs = Vec::new();
         for &Flowing { row, largest, first, .. } in &attributes.flowing {
@@ -208,15 +198,15 @@ impl Facts<'_, '_> {
         if !externs.is_empty() {
             externs.sort_unstable();
             externs.dedup_by_key(|&mut (function, ..)| function);
-            flow.externs = Rc::new(externs);
+            lists.push(Rc::new(externs));
         }
-        flow
     }
 
     /// One sweep over the components, callees first.
     fn sweep(&self) -> Vec<Flow> {
         let mut flows: Vec<Flow> = Vec::with_capacity(self.components.len());
-        let mut callers_left = self.calls_to_components();
+        let is_needed = self.live.functions().any(|function| self.attributes.of(function).externs.is_some());
+        let mut callers_left = if is_needed { self.calls_to_components() } else { Vec::new() };
         for component in 0..self.components.len() {
             let mut flow = Flow::empty();
             let mut externs = Vec::new();
@@ -225,20 +215,22 @@ impl Facts<'_, '_> {
             let deeper = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.max(b));
             for &node in self.components.members(component) {
                 if (node as usize) < self.graph.len() {
-                    let own = self.own(FunctionId::from_index(node as usize));
-                    (frame, return_frame) = (own.stack.unwrap_or(0), own.return_stack.unwrap_or(0));
-                    flow.absorb(&own);
-                    externs.push(own.externs);
+                    let function = FunctionId::from_index(node as usize);
+                    let attributes = self.attributes.of(function);
+                    (frame, return_frame) = (attributes.frame.into(), attributes.return_stack.unwrap_or(0).into());
+                    self.add_own(function, &mut flow, &mut externs);
                 }
                 for next in self.graph.successors(node) {
                     let next = self.components.of_node(next);
                     if next != component {
                         flow.absorb(&flows[next]);
-                        externs.push(Rc::clone(&flows[next].externs));
-                        callers_left[next] -= 1;
-                        // Lists can be long and many; this one is not needed any more.
-                        if callers_left[next] == 0 {
-                            flows[next].externs = Rc::default();
+                        if let Some(list) = &flows[next].externs {
+                            externs.push(Rc::clone(list));
+                            callers_left[next] -= 1;
+                            // Lists can be long and many; this one is not needed any more.
+                            if callers_left[next] == 0 {
+                                flows[next].externs = None;
+                            }
                         }
                         deepest = deeper(deepest, flows[next].stack);
                         deepest_return = deeper(deepest_return, flows[next].return_stack);
@@ -276,9 +268,7 @@ impl Facts<'_, '_> {
         let mut flow = Flow::empty();
         let mut externs = Vec::new();
         for function in self.live.functions() {
-            let own = self.own(function);
-            flow.absorb(&own);
-            externs.push(own.externs);
+            self.add_own(function, &mut flow, &mut externs);
         }
         flow.externs = join_externs(externs);
         flow

@@ -37,14 +37,21 @@ pub fn make(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body]) -> Image {
         .map(|(&file_section, body)| facts.section_header(file_section, names, body));
     let mut sections: Vec<SectionHeader> = rayon::iter::once(SectionHeader::default()).chain(headers).collect();
     let mut cursor = Header::SIZE as u64;
-    for (index, &file_section) in facts.numbering.sections().iter().enumerate() {
-        cursor += facts.room_before(file_section, names);
-        let machine = facts.numbering.section(file_section.section, View::Machine) as usize;
-        let shared = if facts.shares_bytes(file_section) { sections.get(machine).map(|header| header.offset) } else { None };
+    for (index, body) in bodies.iter().enumerate() {
+        cursor += facts.room_before(index as u32 + 1, names);
+        let shared = match body {
+            Body::Shared => {
+                let machine = facts.numbering.section(facts.numbering.sections()[index].section, View::Machine);
+                sections.get(machine as usize).map(|header| header.offset)
+            }
+            _ => None,
+        };
         let header = &mut sections[index + 1];
-        header.offset = shared.unwrap_or_else(|| cursor.next_multiple_of(header.align));
-        if shared.is_none() {
-            cursor = header.offset + if file_section.takes_bytes(header) { header.size } else { 0 };
+        header.offset = shared.unwrap_or_else(|| aligned(cursor, header.align));
+        match body {
+            Body::Shared => {}
+            Body::Nowhere => cursor = header.offset,
+            Body::FromFacts | Body::Made(_) => cursor = header.offset + header.size,
         }
     }
     let section_header_offset = cursor.next_multiple_of(TABLE_ALIGN);
@@ -77,6 +84,11 @@ pub fn make(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body]) -> Image {
     Image { header, sections, segments }
 }
 
+/// The next multiple of an alignment. That is a power of two, which spares a division per section.
+fn aligned(offset: u64, align: u64) -> u64 {
+    offset + (offset.wrapping_neg() & (align - 1))
+}
+
 impl Facts<'_, '_> {
     /// The number of the first section with this content, as the machine's view has it.
     fn number_of(&self, content: Content) -> u32 {
@@ -90,12 +102,12 @@ impl Facts<'_, '_> {
         self.number_of(Content::CudaNote).min(0xff) << 24 | target.number << 8 | u32::from(target.machine_flags)
     }
 
-    /// Bytes that are left free in front of a section.
-    fn room_before(&self, part: FileSection, names: &Names) -> u64 {
-        match self.plan.sections()[part.section].content {
-            _ if part.view == View::Mercury || !self.numbering.has_two_views() => 0,
-            Content::SymbolNames if self.numbering.extent() != Extent::ManyInFile => SECTION_NAMES_ROOM,
-            Content::Symbols => names.room,
+    /// Bytes that are left free in front of the section with this number.
+    fn room_before(&self, number: u32, names: &Names) -> u64 {
+        match number {
+            _ if !self.numbering.has_two_views() => 0,
+            SYMBOL_NAMES if self.numbering.extent() != Extent::ManyInFile => SECTION_NAMES_ROOM,
+            SYMBOLS => names.room,
             _ => 0,
         }
     }
@@ -158,7 +170,7 @@ impl Facts<'_, '_> {
     }
 
     /// An executable has plain types where a relocatable file tells the memories apart.
-    fn kind_in_file(&self, kind: SectionType) -> SectionType {
+    pub(super) fn kind_in_file(&self, kind: SectionType) -> SectionType {
         match kind {
             _ if !self.options.executable() => kind,
             SectionType::SHARED | SectionType::GLOBAL | SectionType::RESERVED_SHARED => SectionType(SHT_NOBITS),

@@ -32,6 +32,7 @@ use cubin::relocation::{self, Mode, Relocation};
 use cubin::section::SectionType;
 use cubin::write::Image;
 use names::Names;
+use rayon::prelude::*;
 
 /// The facts that the file is made from.
 pub struct Facts<'facts, 'data> {
@@ -67,8 +68,12 @@ pub struct Facts<'facts, 'data> {
 const SHARED_DEBUG: [&str; 7] =
     [".debug_abbrev", ".debug_str", ".debug_loc", ".debug_macinfo", ".debug_pubnames", ".debug_pubtypes", ".nv_debug_ptx_txt"];
 
-/// The bytes of sections that are made here.
+/// The bytes of a section.
 enum Body {
+    /// It takes no room in the file.
+    Nowhere,
+    /// Those of its machine's side.
+    Shared,
     /// Written from the facts.
     FromFacts,
     /// Made already, up to where only zeros follow.
@@ -80,19 +85,23 @@ pub struct Finished<'facts, 'data> {
     facts: Facts<'facts, 'data>,
     names: Names,
     image: Image,
+    size: u64,
     bodies: Vec<Body>,
 }
 
 /// Makes everything but the copy of the inputs' bytes.
 pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>, linked_names: LinkedNames) -> Finished<'facts, 'data> {
     let (names, section_names, symbol_names) = names::name(&facts, linked_names);
-    let mut tables = [Some(section_names), Some(symbol_names)];
     let sections = facts.plan.sections();
-    let bodies: Vec<Body> = (facts.numbering.sections().iter())
+    let mut bodies: Vec<Body> = (facts.numbering.sections().par_iter().with_min_len(1024))
         .map(|&part| {
+            if facts.shares_bytes(part) {
+                return Body::Shared;
+            }
+            if !facts.takes_bytes(part) {
+                return Body::Nowhere;
+            }
             let made = match sections[part.section].content {
-                Content::SectionNames => tables[0].take(),
-                Content::SymbolNames => tables[1].take(),
                 Content::SymbolSectionNumbers => symbols::section_numbers(&facts, &names, part.view),
                 Content::ToolNotes => Some(notes::tools(&facts)),
                 Content::CudaNote => Some(notes::cuda(&facts)),
@@ -110,15 +119,11 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>, linked_names: Linked
             made.map_or(Body::FromFacts, Body::Made)
         })
         .collect();
+    // Every file starts with the two tables of names.
+    bodies.iter_mut().zip([section_names, symbol_names]).for_each(|(body, table)| *body = Body::Made(table));
     let image = headers::make(&facts, &names, &bodies);
-    Finished { facts, names, image, bodies }
-}
-
-impl FileSection {
-    /// Whether a section has room in the file. What takes none in the machine's view takes some in the other.
-    fn takes_bytes(self, header: &SectionHeader) -> bool {
-        self.view == View::Mercury || !SectionType(header.kind).is_no_bits()
-    }
+    let size = image.size();
+    Finished { facts, names, image, size, bodies }
 }
 
 impl Facts<'_, '_> {
@@ -234,6 +239,11 @@ impl Facts<'_, '_> {
         }
     }
 
+    /// Whether a section has room in the file. What takes none in the machine's view takes some in the other.
+    fn takes_bytes(&self, part: FileSection) -> bool {
+        part.view == View::Mercury || !self.kind_in_file(self.plan.sections()[part.section].kind).is_no_bits()
+    }
+
     /// Whether a section of the Mercury view has no bytes of its own in the file, but the machine's.
     fn shares_bytes(&self, FileSection { section: id, view }: FileSection) -> bool {
         let section = &self.plan.sections()[id];
@@ -315,12 +325,14 @@ impl Facts<'_, '_> {
         })
     }
 
-    /// The same, if the section consists of nothing else: they are in order, with zeros between them.
+    /// The same, or bytes that were put together before, if the section consists of nothing else: in order, with zeros between them.
     fn unchanged_pieces(&self, part: FileSection, size: u64) -> Option<Vec<(u64, &[u8])>> {
         let section = &self.plan.sections()[part.section];
-        let is_made_anew = part.view == View::Machine && self.machine_debug.of(part.section).is_some();
+        if let (View::Machine, Some(contents)) = (part.view, self.machine_debug.of(part.section)) {
+            return Some(vec![(0, &contents.bytes)]);
+        }
         let is_patched = !self.relocations.in_view(part.section, part.view).patches.is_empty();
-        if is_made_anew || is_patched || !matches!(section.content, Content::Pieces | Content::Debug) {
+        if is_patched || !matches!(section.content, Content::Pieces | Content::Debug) {
             return None;
         }
         let pieces: Vec<(u64, &[u8])> = self.pieces(part, section).filter(|(_, data)| !data.is_empty()).collect();

@@ -61,8 +61,8 @@ fn machine_name(name: Name<'_>) -> Option<String> {
 /// Adds the names of the other view, where there are two: all places, and the two finished tables.
 pub fn name(facts: &Facts<'_, '_>, LinkedNames { sections, symbols }: LinkedNames) -> (Names, Vec<u8>, Vec<u8>) {
     let linked_section_names = sections.table.len();
-    let (mercury_sections, sections, kept_free) = name_sections(facts, sections);
-    let (machine_section_symbols, symbols, taken) = name_section_symbols(facts, symbols);
+    let (of_sections, of_symbols) = rayon::join(|| name_sections(facts, sections), || name_section_symbols(facts, symbols));
+    let ((mercury_sections, sections, kept_free), (machine_section_symbols, symbols, taken)) = (of_sections, of_symbols);
     let names = Names {
         prototypes: symbols.prototypes,
         symbols: symbols.symbols,

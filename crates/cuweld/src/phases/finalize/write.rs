@@ -58,7 +58,7 @@ impl Part<'_> {
 impl Finished<'_, '_> {
     /// The size of the file.
     pub fn size(&self) -> u64 {
-        self.image.size()
+        self.size
     }
 
     /// The file as a whole.
@@ -110,7 +110,8 @@ impl Finished<'_, '_> {
                 parts.push(std::mem::replace(&mut part, next));
             }
             // Long tables are made in several parts.
-            let at_once = self.entry_size(index).map_or(u64::MAX, |size| PART_SIZE / size * size);
+            let entry_size = if size >= PART_SIZE / 2 { self.entry_size(index) } else { None };
+            let at_once = entry_size.map_or(u64::MAX, |size| PART_SIZE / size * size);
             while bytes.end - bytes.start.max(part.bytes.start) > at_once {
                 part.bytes.end = bytes.start.max(part.bytes.start) + at_once;
                 part.pieces.end = index + 1;
@@ -143,6 +144,7 @@ impl Finished<'_, '_> {
                     // Many small ones are put together first.
                     (pieces.len() as u64 * SMALL <= size).then_some(pieces)
                 }
+                Body::Nowhere | Body::Shared => None,
             },
             _ => None,
         }
@@ -193,13 +195,10 @@ impl Finished<'_, '_> {
         let header = &self.image.header;
         match self.piece(index) {
             Piece::FileHeader => 0..Header::SIZE as u64,
-            Piece::Section(index) => {
-                let (file_section, header) = (self.facts.numbering.sections()[index], &self.image.sections[index + 1]);
-                match file_section.takes_bytes(header) && !self.facts.shares_bytes(file_section) {
-                    true => header.offset..header.offset + header.size,
-                    false => 0..0,
-                }
-            }
+            Piece::Section(index) => match (&self.bodies[index], &self.image.sections[index + 1]) {
+                (Body::Nowhere | Body::Shared, _) => 0..0,
+                (Body::FromFacts | Body::Made(_), header) => header.offset..header.offset + header.size,
+            },
             Piece::SectionHeaders(first) => {
                 let end = self.image.sections.len().min(first + HEADERS_AT_ONCE);
                 table(header.section_header_offset, SectionHeader::SIZE, first..end)
@@ -210,7 +209,8 @@ impl Finished<'_, '_> {
 
     /// Writes a piece without the first entries, which take so many bytes.
     fn write_piece(&self, index: usize, skipped: u64, out: &mut [u8]) -> cubin::Result<()> {
-        let first = self.entry_size(index).map_or(0, |size| skipped / size) as usize;
+        let entry_size = if skipped > 0 { self.entry_size(index) } else { None };
+        let first = entry_size.map_or(0, |size| skipped / size) as usize;
         match self.piece(index) {
             Piece::FileHeader => self.image.write_file_header(out)?,
             Piece::Section(index) => match &self.bodies[index] {
@@ -222,6 +222,7 @@ impl Finished<'_, '_> {
                         _ => self.facts.write_section(part, first, out)?,
                     }
                 }
+                Body::Nowhere | Body::Shared => {}
             },
             Piece::SectionHeaders(first) => self.image.write_section_headers(first, out),
             Piece::ProgramHeaders => self.image.write_program_headers(out),

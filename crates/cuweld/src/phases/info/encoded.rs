@@ -3,7 +3,9 @@
 use crate::id::{FunctionId, Id};
 use crate::phases::number::Numbering;
 use crate::phases::relocate::Referent;
+use crate::views::{PerView, View};
 use cubin::info::{Attribute, HEADER_SIZE, Record, format};
+use cubin::target::Views;
 use rayon::prelude::*;
 
 /// Records, one behind the other.
@@ -22,8 +24,8 @@ struct Mention {
 
 impl Encoded {
     fn header(&mut self, format: u8, attribute: Attribute, value: u16) {
-        self.bytes.extend_from_slice(&[format, attribute.0]);
-        self.bytes.extend_from_slice(&value.to_le_bytes());
+        let [low, high] = value.to_le_bytes();
+        self.bytes.extend_from_slice(&[format, attribute.0, low, high]);
     }
 
     fn mention(&mut self, of: Referent) {
@@ -102,10 +104,10 @@ impl Section<'_> {
 /// How many functions share their bytes.
 const RUN: usize = 256;
 
-/// The records of all functions, a section each.
+/// The records of all functions, a section each, as each view has them.
 #[derive(Debug)]
 pub struct FunctionSections {
-    runs: Vec<Run>,
+    runs: Vec<PerView<Run>>,
 }
 
 #[derive(Debug, Default)]
@@ -116,22 +118,29 @@ struct Run {
 }
 
 impl FunctionSections {
-    /// Makes the records of so many functions. `encode` appends those of one; what it is given besides is at its disposal.
-    pub fn of<Scratch: Default>(functions: usize, encode: impl Fn(FunctionId, &mut Scratch, &mut Encoded) + Sync) -> Self {
+    /// Makes the records of so many functions. `encode` appends those that one has in a view; what it is given besides is at its
+    /// disposal.
+    pub fn of<Scratch: Default>(
+        functions: usize,
+        views: Views,
+        encode: impl Fn(FunctionId, View, &mut Scratch, &mut Encoded) + Sync,
+    ) -> Self {
         let run = |run: usize| {
-            let (mut result, mut scratch) = (Run::default(), Scratch::default());
+            let (mut runs, mut scratch) = (PerView::new(views, |_| Run::default()), Scratch::default());
             for function in run * RUN..functions.min((run + 1) * RUN) {
-                encode(FunctionId::from_index(function), &mut scratch, &mut result.records);
-                result.ends.push((result.records.bytes.len(), result.records.mentions.len()));
+                for (view, run) in runs.iter_mut() {
+                    encode(FunctionId::from_index(function), view, &mut scratch, &mut run.records);
+                    run.ends.push((run.records.bytes.len(), run.records.mentions.len()));
+                }
             }
-            result
+            runs
         };
         FunctionSections { runs: (0..functions.div_ceil(RUN)).into_par_iter().map(run).collect() }
     }
 
-    /// Those of one function.
-    pub fn section(&self, function: FunctionId) -> Section<'_> {
-        let (run, place) = (&self.runs[function.index() / RUN], function.index() % RUN);
+    /// Those that one function has in a view.
+    pub fn section(&self, function: FunctionId, view: View) -> Section<'_> {
+        let (run, place) = (self.runs[function.index() / RUN].of(view), function.index() % RUN);
         let (start, first) = place.checked_sub(1).map_or((0, 0), |before| run.ends[before]);
         let (end, last) = run.ends[place];
         Section { start, bytes: &run.records.bytes[start..end], mentions: &run.records.mentions[first..last] }
@@ -146,13 +155,13 @@ mod tests {
     #[test]
     fn every_function_finds_its_own() {
         let symbol = |row| Referent::Symbol(SymbolId::from_index(row));
-        let sections = FunctionSections::of(1000, |function, (), out| match function.index() % 3 {
+        let sections = FunctionSections::of(1000, Views::One, |function, _, (), out| match function.index() % 3 {
             0 => {}
             1 => out.words(Attribute::REGCOUNT, &[function.index() as u32]),
             _ => out.symbols(Attribute::EXTERNS, (0..function.index() % 5).map(symbol)),
         });
         for row in 0..1000 {
-            let section = sections.section(FunctionId::from_index(row));
+            let section = sections.section(FunctionId::from_index(row), View::Machine);
             let (size, mentions) = match (row % 3, row % 5) {
                 (0, _) | (2, 0) => (0, 0),
                 (1, _) => (8, 0),

@@ -66,7 +66,6 @@ fn read(data: &[u8]) -> Vec<Frame<'_>> {
 }
 
 /// Frames of the output, as they are put together.
-#[derive(Default)]
 struct Frames<'data> {
     bytes: Vec<u8>,
     /// The last common part, and where it went.
@@ -123,7 +122,8 @@ impl<'data> Facts<'_, 'data> {
         let merged: HashMap<FunctionId, (&[u8], Vec<u8>)> =
             imitated.into_iter().filter_map(|id| Some((id, self.merge(&sources, &linked_view, id)?))).collect();
         let mut described = HashSet::new();
-        let mut frames = Frames::default();
+        let size = sources.iter().map(|source| self.inputs().sections()[source.machine].data.len()).sum();
+        let mut frames = Frames { bytes: Vec::with_capacity(size), common: None };
         let mut pieces = Vec::new();
         for (index, source) in sources.iter().enumerate() {
             let base = frames.bytes.len() as u64;

@@ -13,7 +13,7 @@ mod frames;
 
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
-use super::merge::{Content, OutputSection};
+use super::merge::{Content, OutputSection, Piece};
 use super::number::Numbering;
 use super::relocate::{self, Decision, Kept, Referent};
 use super::resolve::{Fate, Resolution};
@@ -136,7 +136,10 @@ impl<'data> Facts<'_, 'data> {
         if form == Form::Frames {
             return self.frames(section);
         }
-        let mut draft = Draft { bytes: Vec::new(), pieces: Vec::new() };
+        let machine_size =
+            |piece: Piece| Some(self.inputs().sections()[self.inputs().sections()[piece.section].machine?].data.len());
+        let size = section.pieces.iter().filter_map(machine_size).sum();
+        let mut draft = Draft { bytes: Vec::with_capacity(size), pieces: Vec::new() };
         for piece in section.pieces.iter() {
             let linked = piece.section;
             let Some(machine) = self.inputs().sections()[linked].machine else { continue };
@@ -278,8 +281,9 @@ impl<'data> Facts<'_, 'data> {
             .iter()
             .any(|piece| self.inputs().attached(piece.machine).any(|list| self.inputs().sections()[list].size > 0));
         let is_shared = matches!(form, Form::Frames | Form::Lines) && !speaks_of_functions;
-        let mut contents = Contents { bytes: draft.bytes, kept: Vec::new(), is_shared };
         let settled: Vec<Settled> = draft.pieces.par_iter().rev().map(|piece| self.settle(section, piece, bases)).collect();
+        let kept = Vec::with_capacity(settled.iter().map(|piece| piece.kept.len()).sum());
+        let mut contents = Contents { bytes: draft.bytes, kept, is_shared };
         for piece in settled {
             contents.kept.extend(piece.kept);
             for (offset, kind, value) in piece.values {

@@ -29,11 +29,12 @@ use outcomes::{Outcomes, Run};
 use std::cmp::Reverse;
 
 /// What is left of the relocations, and what has to be written into the sections.
+///
+/// Where there are two views, the machine's side of debug information has a phase of its own.
 #[derive(Debug)]
 pub struct Relocations {
-    linked: Outcomes,
-    /// In the machine's view, where that is not the one that is linked. Debug information has a phase of its own.
-    machine: Option<Outcomes>,
+    outcomes: Outcomes,
+    linked: View,
 }
 
 /// A relocation of the output.
@@ -80,15 +81,12 @@ pub struct Patch {
 impl Relocations {
     /// What became of the relocations of a section, as it is linked.
     pub fn of(&self, section: SectionId) -> Outcome<'_> {
-        self.linked.section(section)
+        self.in_view(section, self.linked)
     }
 
     /// What became of the relocations of a section in a view.
     pub fn in_view(&self, section: SectionId, view: View) -> Outcome<'_> {
-        match (view, &self.machine) {
-            (View::Machine, Some(machine)) => machine.section(section),
-            _ => self.of(section),
-        }
+        self.outcomes.section(section, view)
     }
 }
 
@@ -178,14 +176,10 @@ pub struct Facts<'facts, 'data> {
 
 /// Decides about every relocation.
 pub fn relocate(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Relocations, Failure> {
-    let decided = match facts.options.target.views {
-        Views::One => facts.sections(View::Machine).map(|linked| Relocations { linked, machine: None }),
-        Views::Two => facts
-            .sections(View::Mercury)
-            .and_then(|linked| Ok(Relocations { linked, machine: Some(facts.sections(View::Machine)?) })),
-    };
-    match decided {
-        Ok(relocations) => Ok(relocations),
+    let views = facts.options.target.views;
+    let sections = facts.plan.sections().as_slice();
+    match Outcomes::of(sections, views, |section, view, run| facts.section(section, view, run)) {
+        Ok(outcomes) => Ok(Relocations { outcomes, linked: View::linked(views) }),
         Err(Damage { section, error }) => {
             let file = facts.inputs.files()[facts.inputs.file_of_section(section)].name.into();
             let problem = format!("section '{}' {error}", facts.inputs.sections()[section].name);
@@ -213,10 +207,6 @@ pub(super) enum Decision {
 }
 
 impl Facts<'_, '_> {
-    fn sections(&self, view: View) -> Result<Outcomes, Damage> {
-        Outcomes::of(self.plan.sections().as_slice(), |section, run| self.section(section, view, run))
-    }
-
     /// Decides about the relocations of a section.
     fn section(&self, section: &OutputSection<'_>, view: View, run: &mut Run) -> Result<(), Damage> {
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
@@ -232,11 +222,13 @@ impl Facts<'_, '_> {
         for piece in section.pieces.newest_first().with_replaced().filter(is_listed) {
             let file = self.inputs.file_of_section(piece.section);
             let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
-            // The newest first; there is hardly ever more than one.
             let is_list = |id: &InputSectionId| matches!(self.inputs.sections()[*id].role, Role::Relocations { .. });
-            let lists: Vec<InputSectionId> = self.inputs.attached(source).filter(is_list).collect();
+            let mut lists = self.inputs.attached(source).filter(is_list);
+            // The newest first; there is hardly ever more than one.
+            let oldest = lists.next();
+            let newer: Vec<InputSectionId> = lists.collect();
             let kept_before = run.kept.len();
-            for list in lists.into_iter().rev() {
+            for list in newer.into_iter().rev().chain(oldest) {
                 let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { continue };
                 let mut capsule = None;
                 let count = self.inputs.sections()[list].entries().len();
@@ -324,9 +316,8 @@ impl Facts<'_, '_> {
         let patch = |value: u64| Patch { offset: entry.offset, kind: entry.kind, value, bank: None, add: false };
 
         let row = &self.inputs.symbols()[mention];
-        let function = self.resolution.function(mention);
         let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, file);
-        if follows_code(section) && explicit_in_input && function.is_some_and(was_dropped) {
+        if follows_code(section) && explicit_in_input && self.resolution.function(mention).is_some_and(was_dropped) {
             return Decision::Drop;
         }
         if self.options.keeps_relocations() {
@@ -355,6 +346,10 @@ impl Facts<'_, '_> {
             return Decision::Drop;
         }
         let kept = keep(Referent::Symbol(self.aliased(id)), entry.addend);
+        // Where functions are is for the driver to say.
+        if symbol.function.is_some() {
+            return Decision::Keep(kept);
+        }
         // A relocatable output of the reference linker settles what no later definition can replace or make.
         let is_missing = symbol.definition.is_none() && is_shared_variable(symbol) && !is_dynamic(symbol);
         if !self.options.executable() && (symbol.binding == Binding::WEAK || is_missing) {

@@ -4,6 +4,8 @@
 
 use super::{Kept, Patch};
 use crate::id::{Id, SectionId};
+use crate::views::{PerView, View};
+use cubin::target::Views;
 use rayon::prelude::*;
 
 /// What became of the relocations of one section.
@@ -20,10 +22,10 @@ pub struct Outcome<'all> {
 /// How many sections share their lists.
 const RUN: usize = 256;
 
-/// What became of the relocations of all sections.
+/// What became of the relocations of all sections, as each view has them.
 #[derive(Debug)]
 pub(super) struct Outcomes {
-    runs: Vec<Run>,
+    runs: Vec<PerView<Run>>,
 }
 
 /// What became of the relocations of a run of sections, one section behind the other.
@@ -40,25 +42,28 @@ pub(super) struct Run {
 }
 
 impl Outcomes {
-    /// Decides about the relocations of all sections. `decide` appends those of one section to a run.
+    /// Decides about the relocations of all sections. `decide` appends those that a section has in a view to a run.
     pub(super) fn of<Section: Sync, Error: Send>(
         sections: &[Section],
-        decide: impl Fn(&Section, &mut Run) -> Result<(), Error> + Sync,
+        views: Views,
+        decide: impl Fn(&Section, View, &mut Run) -> Result<(), Error> + Sync,
     ) -> Result<Self, Error> {
         let run = |sections: &[Section]| {
-            let mut run = Run::default();
+            let mut runs = PerView::new(views, |_| Run::default());
             for section in sections {
-                decide(section, &mut run)?;
-                run.ends.push([run.kept.len() as u32, run.resolved.len() as u32, run.patches.len() as u32]);
+                for (view, run) in runs.iter_mut() {
+                    decide(section, view, run)?;
+                    run.ends.push([run.kept.len() as u32, run.resolved.len() as u32, run.patches.len() as u32]);
+                }
             }
-            Ok(run)
+            Ok(runs)
         };
         Ok(Outcomes { runs: sections.par_chunks(RUN).map(run).collect::<Result<_, Error>>()? })
     }
 
-    /// What became of those of one section.
-    pub(super) fn section(&self, section: SectionId) -> Outcome<'_> {
-        let (run, place) = (&self.runs[section.index() / RUN], section.index() % RUN);
+    /// What became of those that one section has in a view.
+    pub(super) fn section(&self, section: SectionId, view: View) -> Outcome<'_> {
+        let (run, place) = (self.runs[section.index() / RUN].of(view), section.index() % RUN);
         let start = place.checked_sub(1).map_or([0; 3], |before| run.ends[before]);
         let range = |list: usize| start[list] as usize..run.ends[place][list] as usize;
         Outcome { kept: &run.kept[range(0)], resolved: &run.resolved[range(1)], patches: &run.patches[range(2)] }
@@ -74,14 +79,19 @@ mod tests {
     fn every_section_finds_its_own() {
         let patch = |offset| Patch { offset, kind: RelocationType(0), value: 0, bank: None, add: false };
         let sections: Vec<u64> = (0..1000).collect();
-        let outcomes = Outcomes::of(&sections, |&section, run| {
-            run.patches.extend((0..section % 3).map(|_| patch(section)));
-            Ok::<(), ()>(())
-        });
-        for section in 0..1000 {
-            let found = outcomes.as_ref().map(|all| all.section(SectionId::from_index(section)).patches.to_vec());
-            let offsets: Vec<u64> = found.unwrap_or_default().iter().map(|patch| patch.offset).collect();
-            assert_eq!(offsets, vec![section as u64; section % 3]);
+        for (views, view, count) in
+            [(Views::One, View::Machine, 3), (Views::Two, View::Machine, 3), (Views::Two, View::Mercury, 4)]
+        {
+            let outcomes = Outcomes::of(&sections, views, |&section, view, run| {
+                let count = if view == View::Machine { section % 3 } else { section % 4 };
+                run.patches.extend((0..count).map(|_| patch(section)));
+                Ok::<(), ()>(())
+            });
+            for section in 0..1000 {
+                let found = outcomes.as_ref().map(|all| all.section(SectionId::from_index(section), view).patches.to_vec());
+                let offsets: Vec<u64> = found.unwrap_or_default().iter().map(|patch| patch.offset).collect();
+                assert_eq!(offsets, vec![section as u64; section % count]);
+            }
         }
     }
 }

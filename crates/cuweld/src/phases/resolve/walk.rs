@@ -78,6 +78,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     }
 
     /// Makes a symbol for a name that was not seen before, or for a local symbol.
+    #[inline(always)] // There can be very many.
     fn create(&mut self, mention: Mention) -> SymbolId {
         let row = self.row(mention.symbol);
         let defined = row.place() != Place::Undefined;
@@ -98,6 +99,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         })
     }
 
+    #[inline(always)] // There can be very many.
     fn find_or_create(&mut self, mention: Mention) -> (SymbolId, bool) {
         let row = self.row(mention.symbol);
         let (symbols, hashes) = (self.inputs.symbols(), self.inputs.name_hashes());
