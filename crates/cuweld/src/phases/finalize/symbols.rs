@@ -122,7 +122,9 @@ impl Facts<'_, '_> {
     fn symbol(&self, id: SymbolId, name: u32, view: View) -> (SymbolRecord, Option<SectionId>) {
         let symbol = &self.resolution.symbols()[id];
         let executable = self.options.executable();
-        let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
+        // To a debugger, arrays of unknown size are somewhere.
+        let is_shown_array = view == View::Machine && is_dynamic(symbol) && self.layout.shared().shown_dynamic().is_some();
+        let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none() && !is_shown_array;
         let kind = match symbol.kind {
             // Where there are two views, variables that the driver places are told from others by their type.
             SymbolKind::OBJECT if self.numbering.has_two_views() && is_undefined => SymbolKind::CUDA_OBJECT,
@@ -228,7 +230,8 @@ impl Facts<'_, '_> {
         };
         let reserved = if view == View::Machine { self.options.reserved_shared() } else { 0 };
         // The reserved part comes before the pool; without a pool, arrays of unknown size are counted from where it ends.
-        let counts_from_pool = address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool();
+        let counts_from_pool =
+            address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool() && !self.numbering.has_two_views();
         let base = if counts_from_pool { 0 } else { reserved };
         Position { section, value: offset.wrapping_add(base), common: false }
     }

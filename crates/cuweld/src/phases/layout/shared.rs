@@ -298,8 +298,8 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         let dynamic_align = if has_dynamic { DYNAMIC_ALIGN } else { 1 };
         let is_shown = !groups.is_empty() && facts.options.shows_shared_variables();
         let extent = if is_shown || (is_debugged && has_dynamic) {
-            let size = pool_end + reserved;
-            Extent { size, align: pool_align.max(dynamic_align), present: true, listed: size > 0 }
+            let (size, listed) = (pool_end + reserved, pool_end + linked_reserved > 0);
+            Extent { size, align: pool_align.max(dynamic_align), present: true, listed }
         } else {
             let align = if !has_dynamic {
                 facts.plan.sections()[section].align
