@@ -24,7 +24,7 @@ pub fn link_with(option: &str, folder: &TempDir, words: &[&str]) -> io::Result<O
 }
 
 /// Asserts that a link ended with an error about what is wrong.
-fn assert_refused(output: &Output, about: &str) {
+pub fn assert_refused(output: &Output, about: &str) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{:?}: {said}", output.status);
     assert!(said.contains(about), "{said}");
@@ -99,6 +99,11 @@ fn members_may_share_a_name_but_not_any_name() -> io::Result<()> {
     let bytes = archive(ARCHIVE, [member("//", name.len(), &name)].into_iter().chain(members));
     fs::write(folder.path().join("names.a"), bytes)?;
     assert_refused(&link(&folder, &["names.a"])?, "the member's name has 1048577 bytes");
+    let name = [vec![b'x'; 4000], b"/\n".to_vec()].concat();
+    let members = (0..20_000).map(|_| member("/0", 0, &[]));
+    let bytes = archive(ARCHIVE, [member("//", name.len(), &name)].into_iter().chain(members));
+    fs::write(folder.path().join("names.a"), bytes)?;
+    assert_refused(&link(&folder, &["names.a"])?, "the names of its members are too long");
     Ok(())
 }
 

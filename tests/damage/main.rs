@@ -7,6 +7,8 @@
 mod bombs;
 mod chain;
 mod containers;
+#[cfg(unix)]
+mod products;
 
 use cubin::target::Target;
 use cuweld::Input;

@@ -70,6 +70,26 @@ impl<'data> StringTable<'data> {
     }
 }
 
+/// Strings of a table that records name. Many records may name the same one, but together not more than the table and their number
+/// justify: looking for the end of a string takes time.
+#[derive(Debug)]
+pub struct NamedStrings<'data> {
+    table: StringTable<'data>,
+    allowance: Allowance,
+}
+
+impl<'data> NamedStrings<'data> {
+    /// The string at an offset, without its NUL; none, if the table ends before.
+    ///
+    /// # Errors
+    /// When the strings that were asked for are together longer than is allowed.
+    pub fn get(&mut self, offset: u32) -> Result<Option<&'data str>> {
+        let Some(string) = self.table.get(offset) else { return Ok(None) };
+        self.allowance.take(string.len()).map_err(Error::new)?;
+        Ok(Some(string))
+    }
+}
+
 /// How many bytes come before the first NUL. (Names are short: a search that takes time to begin takes most of the time.)
 fn length(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -222,6 +242,12 @@ impl<'data> File<'data> {
         self.symbol_table.map(|table| table.strings)
     }
 
+    /// The same, for `count` records that name some of them.
+    #[must_use]
+    pub fn strings_for(&self, count: usize) -> Option<NamedStrings<'data>> {
+        self.strings().map(|table| NamedStrings { table, allowance: Allowance::for_names(table, count) })
+    }
+
     /// The GPU that the code is for: 90 for `sm_90`.
     #[must_use]
     pub fn sm(&self) -> u32 {
@@ -346,6 +372,7 @@ impl<'data> File<'data> {
 
 /// How much parts of a file may have together. Nothing forbids them to share bytes, and some do; but without a limit, a small file
 /// could stand for one of any size.
+#[derive(Debug)]
 struct Allowance {
     what: &'static str,
     left: u64,

@@ -21,14 +21,22 @@ pub struct Bytes {
 }
 
 enum Contents {
-    Mapped { map: Mmap, path: PathBuf, size: u64, modified: Option<SystemTime> },
+    Mapped(Box<Mapped>),
     Read(Vec<u8>),
+}
+
+/// A map of a file, and what the file was like then.
+struct Mapped {
+    map: Mmap,
+    path: PathBuf,
+    size: u64,
+    modified: Option<SystemTime>,
 }
 
 impl AsRef<[u8]> for Bytes {
     fn as_ref(&self) -> &[u8] {
         match &self.contents {
-            Contents::Mapped { map, .. } => map,
+            Contents::Mapped(mapped) => &mapped.map,
             Contents::Read(bytes) => bytes,
         }
     }
@@ -62,29 +70,30 @@ const WORTH_MAPPING: u64 = 64 << 10;
 impl Bytes {
     /// Reads a file, or maps it if it is large.
     pub fn of(path: &Path) -> io::Result<Self> {
-        let mut file = std::fs::File::open(path)?;
+        let file = std::fs::File::open(path)?;
         let metadata = file.metadata()?;
         let identity = Identity::of(&metadata);
         if !metadata.is_file() || metadata.len() < WORTH_MAPPING {
-            // One byte more than the file has, so that its end is found without asking for room again.
-            let mut bytes = Vec::with_capacity(metadata.len() as usize + 1);
-            file.read_to_end(&mut bytes)?;
+            // What has a size is read at once, without another look for its end; pipes and the like have none.
+            let size = if metadata.is_file() && metadata.len() > 0 { metadata.len() } else { u64::MAX };
+            let mut bytes = Vec::with_capacity(metadata.len() as usize);
+            file.take(size).read_to_end(&mut bytes)?;
             return Ok(Bytes { contents: Contents::Read(bytes), identity });
         }
         // SAFETY: the map is read-only. A file that someone else changes meanwhile can change what is read, but no invariant is kept
         // about these bytes beyond a check; if it becomes shorter, the handler below ends the program.
         let map = unsafe { Mmap::map(&file) }?;
         shortened::watch(&map, path);
-        let contents = Contents::Mapped { map, path: path.to_owned(), size: metadata.len(), modified: metadata.modified().ok() };
-        Ok(Bytes { contents, identity })
+        let mapped = Mapped { map, path: path.to_owned(), size: metadata.len(), modified: metadata.modified().ok() };
+        Ok(Bytes { contents: Contents::Mapped(Box::new(mapped)), identity })
     }
 
     /// Lets go of memory that holds what was looked at so far. What is looked at again is read again.
     pub fn forget(&self) {
         #[cfg(unix)]
-        if let Contents::Mapped { map, .. } = &self.contents {
+        if let Contents::Mapped(mapped) = &self.contents {
             // SAFETY: nobody writes to the map, so there is nothing in it but what is in the file. If this fails, the memory stays.
-            _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+            _ = unsafe { mapped.map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
         }
     }
 
@@ -93,9 +102,26 @@ impl Bytes {
         Bytes { contents: Contents::Read(contents.to_vec()), identity: self.identity }
     }
 
+    /// Whether the file is mapped.
+    pub fn is_mapped(&self) -> bool {
+        matches!(self.contents, Contents::Mapped(_))
+    }
+
+    /// Opens the file once more that was mapped, if it is still there as it was.
+    pub fn reopen(&self) -> Option<std::fs::File> {
+        let Contents::Mapped(mapped) = &self.contents else { return None };
+        let file = std::fs::File::open(&mapped.path).ok()?;
+        let now = file.metadata().ok()?;
+        let is_same = Identity::of(&now).is_some_and(|identity| self.identity == Some(identity))
+            && now.len() == mapped.size
+            && now.modified().ok() == mapped.modified;
+        is_same.then_some(file)
+    }
+
     /// Whether the file was changed since it was mapped. One that was replaced was not: the map is of the old one.
     pub fn were_changed(&self) -> bool {
-        let Contents::Mapped { path, size, modified, .. } = &self.contents else { return false };
+        let Contents::Mapped(mapped) = &self.contents else { return false };
+        let Mapped { path, size, modified, .. } = &**mapped;
         let Ok(now) = std::fs::metadata(path) else { return false };
         Identity::of(&now) == self.identity && (now.len() != *size || now.modified().ok() != *modified)
     }

@@ -10,6 +10,7 @@ use cuweld::inputs::RawInput;
 use fatbin::archive::{self, Contents, MAX_DEPTH};
 use fatbin::{Archive, Kind, identify};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
@@ -20,12 +21,12 @@ const RUNTIME_LIBRARY: &str = "libcudadevrt";
 
 /// Everything that was read.
 #[derive(Default)]
-pub struct Files {
-    files: Vec<File>,
+pub struct Files<'arguments> {
+    files: Vec<File<'arguments>>,
     /// Members of thin archives: a path, and a place in the archive there, or 0.
     members: HashSet<(PathBuf, u64)>,
-    /// Everything that was opened, by the names that messages use.
-    opened: Vec<(String, Identity)>,
+    /// Thin archives, of which only the members are kept, by the names that messages use.
+    thin_archives: Vec<(String, Identity)>,
     /// Libraries that were found nowhere.
     pub not_found: Vec<String>,
     /// Files that were passed over in the search for libraries.
@@ -34,14 +35,22 @@ pub struct Files {
     pub failure: Option<Diagnostic>,
 }
 
-struct File {
-    name: String,
-    path: PathBuf,
+/// A file. There may be a hundred thousand: what can be borrowed is, and what few of them have is in a box.
+struct File<'arguments> {
+    path: Cow<'arguments, Path>,
     bytes: Bytes,
-    member: bool,
     demand: Demand,
-    /// Which of the inputs, in link order, it is or belongs to, and where that was found.
+    /// Which of the inputs, in link order, it is or belongs to.
     item: usize,
+    /// For members of thin archives.
+    member: Option<Box<Member>>,
+}
+
+/// What there is to know about a member of a thin archive.
+struct Member {
+    /// The name that messages use.
+    name: String,
+    /// Where the archive was found that is among the inputs.
     origin: PathBuf,
 }
 
@@ -63,25 +72,21 @@ pub enum Given<'files> {
     },
 }
 
-impl Files {
+impl<'arguments> Files<'arguments> {
     /// How many bytes they have together.
     pub fn size(&self) -> usize {
-        self.contents().map(<[u8]>::len).sum()
+        self.bytes().map(|bytes| bytes.as_ref().len()).sum()
     }
 
-    /// Lets go of memory that holds what was looked at so far.
-    pub fn forget(&self) {
-        self.files.iter().for_each(|file| file.bytes.forget());
+    /// The contents of each.
+    pub fn bytes(&self) -> impl Iterator<Item = &Bytes> {
+        self.files.iter().map(|file| &file.bytes)
     }
 
-    /// Their contents.
-    pub fn contents(&self) -> impl Iterator<Item = &[u8]> {
-        self.files.iter().map(|file| file.bytes.as_ref())
-    }
-
-    /// What the library takes.
-    pub fn raw_inputs(&self) -> Vec<RawInput<'_>> {
-        self.files.iter().map(File::raw_input).collect()
+    /// What the library takes. What is to be registered by its path needs absolute ones.
+    pub fn raw_inputs(&self, arguments: &LinkArguments) -> Vec<RawInput<'_>> {
+        let absolute = arguments.files.register_link_binaries.is_some();
+        self.files.iter().map(|file| file.raw_input(absolute)).collect()
     }
 
     /// The inputs that were read, in link order, as the command line has them.
@@ -89,24 +94,32 @@ impl Files {
         let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
         self.files.chunk_by(|one, next| one.item == next.item).filter_map(move |files| {
             let first = files.first()?;
-            let path = first.origin.as_path();
-            let prefix = format!("{}:", path.to_string_lossy());
-            let member = |file: &'a File| (file.name.strip_prefix(&prefix).unwrap_or(&file.name).to_owned(), file.bytes.as_ref());
-            let given = match first.member {
-                true => Given::ThinArchive { path, members: files.iter().map(member).collect() },
-                false => Given::File { path, bytes: first.bytes.as_ref() },
+            let given = match &first.member {
+                Some(member) => {
+                    let path = member.origin.as_path();
+                    let prefix = format!("{}:", path.to_string_lossy());
+                    let member = |file: &'a File<'_>| {
+                        let name = file.name();
+                        (name.strip_prefix(&prefix).unwrap_or(&name).to_owned(), file.bytes.as_ref())
+                    };
+                    Given::ThinArchive { path, members: files.iter().map(member).collect() }
+                }
+                None => Given::File { path: &first.path, bytes: first.bytes.as_ref() },
             };
             Some((*items.get(first.item)?, given))
         })
     }
 
     /// Refuses outputs that would replace what they are made of, whatever names lead there.
-    pub fn check_outputs<'path>(&self, outputs: impl Iterator<Item = &'path Path>, report: &mut Report) -> Result<(), Failure> {
-        for output in outputs {
-            let Some(identity) = std::fs::metadata(output).ok().and_then(|found| Identity::of(&found)) else { continue };
-            if let Some((input, _)) = self.opened.iter().find(|(_, opened)| *opened == identity) {
-                let file = output.to_string_lossy().into_owned();
-                return report.fatal(Message::OutputIsInput { file, input: input.clone() });
+    pub fn check_outputs(&self, arguments: &LinkArguments, report: &mut Report) -> Result<(), Failure> {
+        let identity_of = |path: &Path| std::fs::metadata(path).ok().and_then(|found| Identity::of(&found));
+        for output in arguments.outputs() {
+            let Some(identity) = identity_of(output) else { continue };
+            let file = self.files.iter().find(|file| file.bytes.identity == Some(identity)).map(|file| file.name().into_owned());
+            let archive = || self.thin_archives.iter().find(|(_, opened)| *opened == identity).map(|(name, _)| name.clone());
+            let beside = || arguments.side_inputs().find(|path| identity_of(path) == Some(identity)).map(shown_path);
+            if let Some(input) = file.or_else(archive).or_else(beside) {
+                return report.fatal(Message::OutputIsInput { file: shown_path(output), input });
             }
         }
         Ok(())
@@ -115,42 +128,46 @@ impl Files {
     /// Refuses inputs that were changed since they were opened.
     pub fn check_unchanged(&self, report: &mut Report) -> Result<(), Failure> {
         match self.files.iter().find(|file| file.bytes.were_changed()) {
-            Some(file) => report.fatal(Message::InputChanged { file: file.name.clone() }),
+            Some(file) => report.fatal(Message::InputChanged { file: file.name().into_owned() }),
             None => Ok(()),
         }
     }
 }
 
-impl File {
-    fn raw_input(&self) -> RawInput<'_> {
-        let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
-        RawInput {
-            name: self.name.clone(),
-            path: path.to_string_lossy().into_owned(),
-            bytes: self.bytes.as_ref(),
-            member: self.member,
-            demand: self.demand,
+impl File<'_> {
+    /// The name that messages use.
+    fn name(&self) -> Cow<'_, str> {
+        match &self.member {
+            Some(member) => Cow::Borrowed(&member.name),
+            None => self.path.to_string_lossy(),
         }
+    }
+
+    fn raw_input(&self, absolute: bool) -> RawInput<'_> {
+        let path = match absolute.then(|| std::path::absolute(&self.path)) {
+            Some(Ok(path)) => Cow::Owned(path.to_string_lossy().into_owned()),
+            _ => self.path.to_string_lossy(),
+        };
+        RawInput { name: self.name(), path, bytes: self.bytes.as_ref(), member: self.member.is_some(), demand: self.demand }
     }
 }
 
 /// Reads the inputs of a link, in link order. What there is to say about it is not said yet: the reference linker reads one input
 /// after the other, so what it has to say about the contents of earlier ones comes first.
-pub fn read(arguments: &LinkArguments) -> Files {
+pub fn read(arguments: &LinkArguments) -> Files<'_> {
     let mut files = Files::default();
     files.failure = read_all(arguments, &mut files).err().map(|diagnostic| *diagnostic);
     files
 }
 
-fn read_all(arguments: &LinkArguments, files: &mut Files) -> Result<(), Box<Diagnostic>> {
+fn read_all<'arguments>(arguments: &'arguments LinkArguments, files: &mut Files<'arguments>) -> Result<(), Box<Diagnostic>> {
     let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
-    let find = |item: &InputItem| find(item, arguments);
+    let find = |item: &&'arguments InputItem| find(item, arguments);
     let found: Vec<_> = match items.len() < resources::MANY_FILES {
-        true => items.iter().map(|item| find(item)).collect(),
-        false => items.par_iter().map(|item| find(item)).collect(),
+        true => items.iter().map(find).collect(),
+        false => items.par_iter().map(find).collect(),
     };
     files.files.reserve_exact(found.len());
-    files.opened.reserve_exact(found.len());
     let mut archives = HashSet::new();
     for (index, (item, found)) in items.into_iter().zip(found).enumerate() {
         let Found { file, passed_over } = found.map_err(|error| unreadable(shown(&item.source), &error))?;
@@ -160,16 +177,13 @@ fn read_all(arguments: &LinkArguments, files: &mut Files) -> Result<(), Box<Diag
             continue;
         };
         let kind = identify(bytes.as_ref());
+        let is_archive = matches!(kind, Kind::Archive | Kind::ThinArchive);
         // An archive that was given twice is read once; an object that was given twice is a mistake that the link reports.
-        if matches!(kind, Kind::Archive | Kind::ThinArchive)
-            && !archives.insert(std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone()))
-        {
+        if is_archive && !archives.insert(std::fs::canonicalize(&path).unwrap_or_else(|_| path.to_path_buf())) {
             continue;
         }
-        let name = path.to_string_lossy().into_owned();
-        files.opened.extend(bytes.identity.map(|identity| (name.clone(), identity)));
-        let (demand, origin) = (demand(item, &path, arguments), path.clone());
-        let file = File { name, path, bytes, member: false, demand, item: index, origin };
+        let demand = demand(item, &path, is_archive, arguments);
+        let file = File { path, bytes, demand, item: index, member: None };
         match kind {
             Kind::ThinArchive => add_members(&file, 0, files)?,
             _ => files.files.push(file),
@@ -179,11 +193,11 @@ fn read_all(arguments: &LinkArguments, files: &mut Files) -> Result<(), Box<Diag
 }
 
 /// Whether an input takes part in any case.
-fn demand(item: &InputItem, path: &Path, arguments: &LinkArguments) -> Demand {
+fn demand(item: &InputItem, path: &Path, is_archive: bool, arguments: &LinkArguments) -> Demand {
     let is_runtime = path.file_stem().is_some_and(|stem| stem == RUNTIME_LIBRARY);
     if is_runtime && !arguments.roots.keep_system_libraries {
         Demand::Runtime
-    } else if item.members == Members::Needed || item.group.is_some() {
+    } else if (is_archive && item.members == Members::Needed) || item.group.is_some() {
         Demand::Definition
     } else {
         Demand::Always
@@ -191,17 +205,19 @@ fn demand(item: &InputItem, path: &Path, arguments: &LinkArguments) -> Demand {
 }
 
 /// What came of looking for an input.
-struct Found {
+struct Found<'arguments> {
     /// Where it is, and its contents.
-    file: Option<(PathBuf, Bytes)>,
+    file: Option<(Cow<'arguments, Path>, Bytes)>,
     /// What there is to say about files that were found before.
     passed_over: Vec<Diagnostic>,
 }
 
 /// Finds and reads an input. A library that is nowhere is no error: compilers pass the host's libraries on, too.
-fn find(item: &InputItem, arguments: &LinkArguments) -> io::Result<Found> {
+fn find<'arguments>(item: &'arguments InputItem, arguments: &LinkArguments) -> io::Result<Found<'arguments>> {
     let file_name = match &item.source {
-        InputSource::File(path) => return Ok(Found { file: Some((path.clone(), Bytes::of(path)?)), passed_over: Vec::new() }),
+        InputSource::File(path) => {
+            return Ok(Found { file: Some((Cow::Borrowed(path), Bytes::of(path)?)), passed_over: Vec::new() });
+        }
         InputSource::Library(name) => {
             let mut file_name = OsString::from("lib");
             file_name.push(name);
@@ -215,16 +231,20 @@ fn find(item: &InputItem, arguments: &LinkArguments) -> io::Result<Found> {
     for path in arguments.library_paths.iter().map(|folder| folder.join(&file_name)) {
         let Ok(bytes) = Bytes::of(&path) else { continue };
         if libraries::is_compatible(bytes.as_ref(), cpu) {
-            return Ok(Found { file: Some((path, bytes)), passed_over });
+            return Ok(Found { file: Some((Cow::Owned(path), bytes)), passed_over });
         }
         passed_over.push(libraries::incompatible(&path, &shown(&item.source), cpu));
     }
     Ok(Found { file: None, passed_over })
 }
 
+fn shown_path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
 fn shown(source: &InputSource) -> String {
     match source {
-        InputSource::File(path) => path.to_string_lossy().into_owned(),
+        InputSource::File(path) => shown_path(path),
         InputSource::Library(name) => format!("-l{}", name.to_string_lossy()),
         InputSource::LibraryFile(name) => format!("-l:{}", name.to_string_lossy()),
     }
@@ -236,8 +256,10 @@ fn unreadable(file: String, error: &io::Error) -> Box<Diagnostic> {
 }
 
 /// The members of a thin archive, which are files beside it.
-fn add_members(archive: &File, depth: u8, files: &mut Files) -> Result<(), Box<Diagnostic>> {
-    let damaged_with = |problem: String| Box::new(Diagnostic::new(Message::BadContainer { file: archive.name.clone(), problem }));
+fn add_members(archive: &File<'_>, depth: u8, files: &mut Files<'_>) -> Result<(), Box<Diagnostic>> {
+    files.thin_archives.extend(archive.bytes.identity.map(|identity| (archive.name().into_owned(), identity)));
+    let damaged_with =
+        |problem: String| Box::new(Diagnostic::new(Message::BadContainer { file: archive.name().into_owned(), problem }));
     let damaged = |error: fatbin::Error| damaged_with(error.to_string());
     let members: Result<Vec<archive::Member<'_>>, _> =
         Archive::parse(archive.bytes.as_ref()).and_then(|archive| archive.members().collect());
@@ -245,7 +267,7 @@ fn add_members(archive: &File, depth: u8, files: &mut Files) -> Result<(), Box<D
     let folder = archive.path.parent().unwrap_or(Path::new(""));
     for member in members {
         let path = folder.join(member_path(member.name));
-        let name = format!("{}:{}", archive.name, member.display_name());
+        let name = format!("{}:{}", archive.name(), member.display_name());
         // Each is taken once, and archives too: otherwise a few that name each other many times would stand for any number of files.
         let nested_offset = if let Contents::NestedMember { offset, .. } = member.contents { offset } else { 0 };
         if !files.members.insert((std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone()), nested_offset)) {
@@ -255,7 +277,6 @@ fn add_members(archive: &File, depth: u8, files: &mut Files) -> Result<(), Box<D
             return Err(damaged_with(format!("the member '{}' is not a file", member.display_name())));
         }
         let bytes = Bytes::of(&path).map_err(|error| unreadable(name.clone(), &error))?;
-        files.opened.extend(bytes.identity.map(|identity| (name.clone(), identity)));
         let bytes = match member.contents {
             Contents::Inside(_) | Contents::File { .. } => bytes,
             Contents::NestedMember { offset, .. } => {
@@ -267,8 +288,9 @@ fn add_members(archive: &File, depth: u8, files: &mut Files) -> Result<(), Box<D
                 }
             }
         };
-        let (item, origin) = (archive.item, archive.origin.clone());
-        let file = File { name, path, bytes, member: true, demand: archive.demand, item, origin };
+        let origin = archive.member.as_ref().map_or_else(|| archive.path.to_path_buf(), |nested| nested.origin.clone());
+        let member = Some(Box::new(Member { name, origin }));
+        let file = File { path: Cow::Owned(path), bytes, demand: archive.demand, item: archive.item, member };
         match identify(file.bytes.as_ref()) {
             Kind::ThinArchive if depth < MAX_DEPTH => add_members(&file, depth + 1, files)?,
             _ => files.files.push(file),

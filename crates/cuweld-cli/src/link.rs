@@ -10,6 +10,7 @@ use crate::output::{self, Pending};
 use crate::resources::{self, Size};
 use crate::save;
 use crate::side_files;
+use crate::transfer::Transfer;
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
 use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
@@ -83,8 +84,8 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if !has_many_files {
         resources::take(arguments.execution.threads, Size::of(files.size()));
     }
-    resources::touch_ahead(files.contents().map(|bytes| cuweld::least_memory(bytes, target)).sum());
-    files.check_outputs(arguments.outputs(), report)?;
+    resources::touch_ahead(files.bytes().map(|bytes| cuweld::least_memory(bytes.as_ref(), target)).sum());
+    files.check_outputs(arguments, report)?;
     if let Some(folder) = &arguments.files.save_dir {
         save::save(folder, arguments, &files, report)?;
     }
@@ -95,7 +96,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
 
 /// What was read.
 struct Inputs<'files> {
-    files: &'files Files,
+    files: &'files Files<'files>,
     target: &'static Target,
     host_section: Option<Vec<u8>>,
     unified_index: Option<UnifiedIndex>,
@@ -108,11 +109,13 @@ fn link_files(
     report: &mut Report,
     trace: &mut Trace,
 ) -> Result<(), Failure> {
-    let raw = files.raw_inputs();
-    if arguments.messages.trace {
-        raw.iter().for_each(|input| report.list(input.name.as_str()));
-    }
-    let unpacked = trace.phase("unpack", || unpack(&raw, &unpack_options(arguments, messages, target), report))?;
+    let unpacked = trace.phase("unpack", || {
+        let raw = files.raw_inputs(arguments);
+        if arguments.messages.trace {
+            raw.iter().for_each(|input| report.list(&*input.name));
+        }
+        unpack(&raw, &unpack_options(arguments, messages, target), report)
+    })?;
     say_how_reading_went(files, report)?;
     let explains = arguments.messages.verbose && !messages.as_reference(arguments);
     if explains {
@@ -134,13 +137,13 @@ fn link_files(
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let options = Options { host_section, unified_index, ..options(arguments, messages, target, &unpacked) };
             let save = |image: &Finished<'_, '_>, report: &mut Report| {
-                save_image(arguments, |file| image.write_to(&mut Forgetful { file, files, unforgotten: 0 }), report)
+                save_image(arguments, |file| image.write_to(&mut Transfer::new(file, files.bytes())), report)
             };
             let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && report.diagnostics().any(is_missing) {
-                    explain_missing_names(&raw, target, report);
+                    explain_missing_names(&files.raw_inputs(arguments), target, report);
                     if !explains {
                         say_what_was_skipped(files, &unpacked, report);
                     }
@@ -150,7 +153,7 @@ fn link_files(
                 report.say(Message::CodeAsCompiled {});
             }
             let left_out = report.outline().map_or(Vec::new(), |outline| units_left_out(&objects, &outline.left_out));
-            (linked, unpacked.registered(|unit| left_out.contains(&unit)).collect())
+            (linked, unpacked.registered(|unit| left_out.binary_search(&unit).is_ok()).collect())
         }
     };
     let failure = linked.as_ref().err().copied();
@@ -183,31 +186,6 @@ fn link_files(
     match &arguments.files.time_trace {
         Some(path) => write(path, trace.to_json().as_bytes(), report),
         None => Ok(()),
-    }
-}
-
-/// Writes a file, and lets go of the memory of inputs now and then: what was copied is hardly ever looked at again.
-struct Forgetful<'link> {
-    file: &'link mut File,
-    files: &'link Files,
-    unforgotten: usize,
-}
-
-impl Write for Forgetful<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        /// After this many bytes.
-        const NOW_AND_THEN: usize = 4 << 20;
-        let written = self.file.write(bytes)?;
-        self.unforgotten += written;
-        if self.unforgotten >= NOW_AND_THEN {
-            self.unforgotten = 0;
-            self.files.forget();
-        }
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
     }
 }
 
@@ -253,7 +231,7 @@ fn for_virtual_architecture(arguments: &LinkArguments, messages: &Messages, repo
 }
 
 /// Says what was found while inputs were read. That comes behind what there is to say about the contents of those that were read.
-fn say_how_reading_went(files: &Files, report: &mut Report) -> Result<(), Failure> {
+fn say_how_reading_went(files: &Files<'_>, report: &mut Report) -> Result<(), Failure> {
     if let Some(failure) = &files.failure {
         return report.fatal(failure.clone());
     }
@@ -266,7 +244,7 @@ fn say_how_reading_went(files: &Files, report: &mut Report) -> Result<(), Failur
     Ok(())
 }
 
-fn say_what_was_skipped(files: &Files, unpacked: &Unpacked<'_>, report: &mut Report) {
+fn say_what_was_skipped(files: &Files<'_>, unpacked: &Unpacked<'_>, report: &mut Report) {
     for Skipped { name, why } in &unpacked.skipped {
         report.say(Message::Skipped { file: name.clone(), why: why.to_string() });
     }

@@ -16,6 +16,7 @@ mod resources;
 mod save;
 mod shim;
 mod side_files;
+mod transfer;
 
 use messages::Messages;
 use options::{Generated, Invocation};

@@ -23,7 +23,7 @@ use std::path::Path;
 use toolkit::Search;
 
 /// Saves a link, whose inputs were read.
-pub fn save(folder: &Path, arguments: &LinkArguments, files: &Files, report: &mut Report) -> Result<(), Failure> {
+pub fn save(folder: &Path, arguments: &LinkArguments, files: &Files<'_>, report: &mut Report) -> Result<(), Failure> {
     let saved = begin(folder).and_then(|()| Saved::default().write(folder, arguments, files));
     saved.map_err(|error| {
         let (file, cause) = (folder.to_string_lossy().into_owned(), error.to_string());
@@ -53,7 +53,7 @@ struct Saved {
 }
 
 impl Saved {
-    fn write(mut self, folder: &Path, arguments: &LinkArguments, files: &Files) -> io::Result<()> {
+    fn write(mut self, folder: &Path, arguments: &LinkArguments, files: &Files<'_>) -> io::Result<()> {
         fs::create_dir(folder.join("outputs"))?;
         for repeated in &arguments.repeated {
             let (option, place) = match repeated {

@@ -65,13 +65,17 @@ fn a_file_is_never_linked_onto_itself() -> io::Result<()> {
     std::os::unix::fs::symlink("a.cubin", folder.path("symbolic.cubin"))?;
     fs::hard_link(folder.path("a.cubin"), folder.path("hard.cubin"))?;
     for output in ["a.cubin", "./a.cubin", "symbolic.cubin", "hard.cubin"] {
-        for option in [format!("-o={output}"), format!("--Map={output}"), format!("--time-trace={output}")] {
+        for option in ["-o", "--Map", "--time-trace", "-time", "-dot", "--register-link-binaries"] {
+            let option = format!("{option}={output}");
             let said = refused(&folder.link(&["a.cubin", "-o=other.cubin", &option])?);
             assert!(said.contains("is the input file 'a.cubin'"), "{option}: {said}");
             assert_eq!(fs::read(folder.path("a.cubin"))?, before, "{option}");
             assert!(!folder.path("other.cubin").exists(), "{option}");
         }
     }
+    // Files that are read besides the inputs are no less in need of it.
+    let said = refused(&folder.link(&["a.cubin", "-nv-host=hard.cubin", "-o=hard.cubin"])?);
+    assert!(said.contains("is the input file"), "{said}");
     Ok(())
 }
 
@@ -146,6 +150,47 @@ fn a_link_that_fails_leaves_the_old_file() -> io::Result<()> {
     refused(&folder.link(&["damaged.cubin", "-o", "out.cubin"])?);
     refused(&folder.link(&["a.cubin", "-o", "nowhere/out.cubin"])?);
     assert_eq!(fs::read(folder.path("out.cubin"))?, b"old");
+    Ok(())
+}
+
+#[test]
+fn outputs_need_not_be_files() -> io::Result<()> {
+    let folder = Folder::new()?;
+    assert!(folder.link(&["a.cubin", "-o", "out.cubin"])?.status.success());
+    let expected = fs::read(folder.path("out.cubin"))?;
+    fs::create_dir(folder.path("folder"))?;
+    let said = refused(&folder.link(&["a.cubin", "-o", "folder"])?);
+    assert!(said.contains("'folder'"), "{said}");
+    assert!(folder.link(&["a.cubin", "-o", "/dev/null"])?.status.success());
+    assert!(Command::new("mkfifo").arg(folder.path("pipe")).status()?.success());
+    let mut child = folder.linker().args(["a.cubin", "-o", "pipe"]).spawn()?;
+    assert!(fs::read(folder.path("pipe"))? == expected);
+    assert!(child.wait()?.success());
+    assert_eq!(folder.names()?, ["a.cubin", "folder", "out.cubin", "pipe"]);
+    Ok(())
+}
+
+#[test]
+fn of_two_links_onto_one_file_one_wins() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let link = |host: &str| folder.linker().args(["a.cubin", &format!("-nv-host={host}"), "-o", "out.cubin"]).spawn();
+    let mut results = Vec::new();
+    for (host, byte) in [("x.bin", b'x'), ("y.bin", b'y')] {
+        fs::write(folder.path(host), vec![byte; 1 << 20])?;
+        assert!(link(host)?.wait()?.success());
+        results.push(fs::read(folder.path("out.cubin"))?);
+    }
+    for turn in 0..20 {
+        if turn % 2 == 0 {
+            fs::remove_file(folder.path("out.cubin"))?;
+        }
+        let mut children = [link("x.bin")?, link("y.bin")?];
+        for child in &mut children {
+            assert!(child.wait()?.success(), "turn {turn}");
+        }
+        assert!(results.contains(&fs::read(folder.path("out.cubin"))?), "turn {turn}: a mixture");
+        assert_eq!(folder.names()?, ["a.cubin", "out.cubin", "x.bin", "y.bin"]);
+    }
     Ok(())
 }
 

@@ -200,6 +200,7 @@ fn inputs_that_are_not_needed_are_left_out() {
     let files: &[(&str, &[u8])] = &[("l.a", &library), ("libcudadevrt.a", &library), ("a.fatbin", ZSTD), ("b.cubin", &code(LZ4))];
     check(files, &["b.cubin", "l.a"], BOTH);
     check(files, &["b.cubin", "--no-whole-archive", "l.a"], SECOND);
+    check(files, &["--no-whole-archive", "b.cubin", "l.a"], SECOND);
     check(files, &["b.cubin", "--start-lib", "a.fatbin", "--end-lib"], SECOND);
     check(files, &["b.cubin", "libcudadevrt.a"], SECOND);
     check(files, &["b.cubin", "libcudadevrt.a", "-keep-system-libraries"], BOTH);

@@ -56,8 +56,8 @@ fn unpack_fatbin(bencher: Bencher<'_, '_>, packing: &str) {
         warn_of_missing_code: true,
     };
     let input = || RawInput {
-        name: "unit.fatbin".to_owned(),
-        path: "unit.fatbin".to_owned(),
+        name: "unit.fatbin".into(),
+        path: "unit.fatbin".into(),
         bytes: black_box(fatbin),
         member: false,
         demand: Demand::Always,

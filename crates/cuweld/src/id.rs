@@ -50,7 +50,8 @@ ids! {
     SectionId;
 }
 
-/// A table of few rows. (Ids need no protection against people who choose them so that they collide: they are counted.)
+/// A table of few rows. (Ids need no protection against people who choose them so that they collide: they are counted. Names do, so
+/// that their hashes are others in every run.)
 pub type IdMap<I, T> = std::collections::HashMap<I, T, foldhash::fast::FixedState>;
 
 /// Some rows of a table.

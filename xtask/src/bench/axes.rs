@@ -26,9 +26,12 @@ pub struct Copies {
     pub ptx: String,
     /// How many of it, each with names of its own.
     pub count: usize,
+    /// How many bytes its table is enlarged to; 0 for one without a table.
+    pub table: usize,
 }
 
 const DECADES: &[usize] = &[10, 100, 1_000, 10_000, 100_000];
+const MEGABYTES: &[usize] = &[1, 10, 100, 1_000];
 /// With each level, the number of call paths doubles.
 const LEVELS: &[usize] = &[10, 15, 20, 25, 30, 35, 40];
 
@@ -97,6 +100,15 @@ pub const AXES: &[Axis] = &[
         sizes: LEVELS,
         units: call_paths,
     },
+    Axis {
+        name: "bytes",
+        title: "Bytes",
+        counts: "MB",
+        programs: "Tables of up to 100 MB, one in a file.",
+        architecture: "sm_90",
+        sizes: MEGABYTES,
+        units: tables,
+    },
 ];
 
 /// More than this of one thing is spread over several files.
@@ -105,12 +117,12 @@ const MOST_IN_A_FILE: usize = 1_000;
 /// Spreads a number of things over files that are all alike.
 fn spread(size: usize, unit: fn(usize) -> String) -> Vec<Copies> {
     let in_each = size.min(MOST_IN_A_FILE);
-    vec![Copies { ptx: unit(in_each), count: size / in_each }]
+    vec![Copies { ptx: unit(in_each), count: size / in_each, table: 0 }]
 }
 
 fn files(size: usize) -> Vec<Copies> {
     let count = size / 2;
-    vec![Copies { ptx: ptx::calling_kernel(), count }, Copies { ptx: ptx::called_function(), count }]
+    [ptx::calling_kernel(), ptx::called_function()].map(|ptx| Copies { ptx, count, table: 0 }).into()
 }
 
 fn functions(size: usize) -> Vec<Copies> {
@@ -137,8 +149,13 @@ fn calls(size: usize) -> Vec<Copies> {
     })
 }
 
+fn tables(size: usize) -> Vec<Copies> {
+    let in_each = size.min(100);
+    vec![Copies { ptx: ptx::variables(1), count: size / in_each, table: in_each * 1_000_000 }]
+}
+
 fn call_paths(size: usize) -> Vec<Copies> {
-    vec![Copies { ptx: ptx::ladder(size), count: 1 }]
+    vec![Copies { ptx: ptx::ladder(size), count: 1, table: 0 }]
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ use std::process::Command;
 
 use super::axes::{Axis, Copies};
 use super::ptx::{NEXT, OWN};
+use cubin::elf::{Header, SectionHeader};
+use cubin::section::SectionType;
 
 /// The inputs of one link.
 pub struct Inputs {
@@ -45,7 +47,7 @@ pub fn make(axis: &Axis, size: usize, work: &Path) -> Result<Inputs, String> {
         fs::create_dir_all(&folder).map_err(failed(&folder))?;
         let mut names = String::new();
         for (kind, unit) in units.iter().enumerate() {
-            let template = assemble(&unit.ptx, axis.architecture, work)?;
+            let template = with_table(assemble(&unit.ptx, axis.architecture, work)?, unit.table);
             for number in 0..unit.count {
                 let name = format!("unit_{kind}_{number:05}.cubin");
                 let path = folder.join(&name);
@@ -91,6 +93,27 @@ fn assemble(ptx: &str, architecture: &str, work: &Path) -> Result<Vec<u8>, Strin
     fs::read(&object).map_err(failed(&object))
 }
 
+/// The unit with its table of initialised variables enlarged, which moves behind everything else. To assemble so much would take hours.
+fn with_table(mut unit: Vec<u8>, size: usize) -> Vec<u8> {
+    let Some(mut header) = Header::parse(&unit, 0).filter(|_| size > 0) else { return unit };
+    let headers = unit.get(header.section_header_offset as usize..).unwrap_or_default();
+    let headers = headers.as_chunks().0.iter().take(header.section_header_count.into()).map(SectionHeader::read);
+    let mut headers: Vec<SectionHeader> = headers.collect();
+    for section in headers.iter_mut().filter(|section| section.kind == SectionType::GLOBAL_INIT.0) {
+        unit.resize(unit.len().next_multiple_of(16), 0);
+        (section.offset, section.size) = (unit.len() as u64, size as u64);
+        unit.extend((0..size).map(|place| (place * 31) as u8));
+    }
+    header.section_header_offset = unit.len() as u64;
+    header.write(&mut unit[..Header::SIZE]);
+    for header in headers {
+        let start = unit.len();
+        unit.resize(start + SectionHeader::SIZE, 0);
+        header.write(&mut unit[start..]);
+    }
+    unit
+}
+
 /// The unit with the names of copy `number`.
 fn copy(template: &[u8], number: usize, count: usize) -> Vec<u8> {
     let own = format!("unit_{number:05}");
@@ -110,7 +133,7 @@ fn copy(template: &[u8], number: usize, count: usize) -> Vec<u8> {
 }
 
 fn fingerprint(units: &[Copies], architecture: &str) -> u64 {
-    let parts: Vec<(&str, usize)> = units.iter().map(|unit| (unit.ptx.as_str(), unit.count)).collect();
+    let parts: Vec<_> = units.iter().map(|unit| (unit.ptx.as_str(), unit.count, unit.table)).collect();
     fingerprint_of(&(parts, architecture))
 }
 

@@ -84,8 +84,13 @@ impl LinkArguments {
 
     /// Every file that the link writes.
     pub fn outputs(&self) -> impl Iterator<Item = &Path> {
-        let SideFiles { register_link_binaries, dot, map, time_trace, .. } = &self.files;
-        [&self.output, register_link_binaries, dot, map, time_trace].into_iter().flatten().map(PathBuf::as_path)
+        let SideFiles { register_link_binaries, time, dot, map, time_trace, .. } = &self.files;
+        [&self.output, register_link_binaries, time, dot, map, time_trace].into_iter().flatten().map(PathBuf::as_path)
+    }
+
+    /// Every file that the link reads besides its inputs.
+    pub fn side_inputs(&self) -> impl Iterator<Item = &Path> {
+        [&self.link.uidx_file, &self.link.nv_host].into_iter().flatten().map(PathBuf::as_path)
     }
 }
 

@@ -18,7 +18,7 @@ use hashbrown::HashMap;
 const MOST_BYTES: usize = 64 << 20;
 
 /// Names that are missing, and where they were found.
-type Names = HashMap<String, Option<Found>, foldhash::fast::FixedState>;
+type Names = HashMap<String, Option<Found>, foldhash::fast::RandomState>;
 
 /// Where a name is defined, and why that did not help.
 enum Found {
@@ -84,7 +84,7 @@ pub fn explain_missing_names(inputs: &[RawInput<'_>], target: &Target, report: &
 
 /// Looks at everything in an input that was no part of the link.
 fn search(input: &Opened<'_>, target: &Target, names: &mut Names, suspects: &mut Vec<String>) {
-    let file = input.name.as_str();
+    let file = &*input.name;
     match &input.contents {
         Content::Fatbin(bytes) => search_fatbins(file, fatbins(bytes), names),
         Content::Host(object) => {

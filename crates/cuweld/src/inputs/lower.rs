@@ -155,7 +155,7 @@ pub fn lower<'data>(
     let others = || unpacked.units.iter().filter(|unit| !is_lto(&unit.code) && unit.demand != Demand::Runtime);
     if options.optimization.is_some() {
         for unit in others() {
-            report.say(Message::PartialOptimization { file: unit.name.clone() });
+            report.say(Message::PartialOptimization { file: unit.name.to_string() });
         }
         if !unpacked.units.iter().any(|unit| is_lto(&unit.code)) {
             report.say(Message::NothingToOptimize {});

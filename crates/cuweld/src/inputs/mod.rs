@@ -29,9 +29,9 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub struct RawInput<'data> {
     /// The name that messages use.
-    pub name: String,
+    pub name: Cow<'data, str>,
     /// Its absolute path: what an object that names no module is registered as.
-    pub path: String,
+    pub path: Cow<'data, str>,
     /// Its contents.
     pub bytes: &'data [u8],
     /// Whether it is a member of an archive. Of those, the ones without code for the target are passed over in silence.
@@ -81,7 +81,7 @@ pub struct Unpacked<'data> {
 #[derive(Clone, Debug)]
 pub struct Unit<'data> {
     /// The name that messages use: a file, or an archive and its member.
-    pub name: String,
+    pub name: Cow<'data, str>,
     /// The code.
     pub code: Code<'data>,
     /// Whether it takes part in any case.
@@ -97,7 +97,7 @@ impl Unit<'_> {
             Code::Ptx { text, options } => Code::Ptx { text: owned(text), options },
             Code::LtoIr { data, bare, options } => Code::LtoIr { data: owned(data), bare, options },
         };
-        Unit { name: self.name, code, demand: self.demand }
+        Unit { name: Cow::Owned(self.name.into_owned()), code, demand: self.demand }
     }
 }
 

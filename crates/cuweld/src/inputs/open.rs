@@ -6,12 +6,13 @@ use crate::phases::load::Demand;
 use fatbin::archive::{Contents, Member};
 use fatbin::identify::{ByteOrder, Class, Form, HostElf};
 use fatbin::{Archive, HostObject, Kind, identify};
+use std::borrow::Cow;
 
 /// One file or member, told by its contents.
 #[derive(Debug)]
 pub(super) struct Opened<'data> {
-    pub name: String,
-    pub path: String,
+    pub name: Cow<'data, str>,
+    pub path: Cow<'data, str>,
     pub member: bool,
     pub demand: Demand,
     pub contents: Content<'data>,
@@ -35,7 +36,8 @@ pub(super) fn open<'data>(inputs: &[RawInput<'data>], unknown: Unknown) -> Resul
         match identify(input.bytes) {
             Kind::Archive | Kind::ThinArchive => {
                 let archive = Archive::parse(input.bytes).map_err(|error| damaged(&input.name, &error))?;
-                add_members(&archive, input, &input.name, &mut found)?;
+                let mut room = NAMES_ROOM + NAMES_GROWTH * input.bytes.len();
+                add_members(&archive, input, &input.name, &mut room, &mut found)?;
             }
             _ => found.push(input.clone()),
         }
@@ -43,6 +45,11 @@ pub(super) fn open<'data>(inputs: &[RawInput<'data>], unknown: Unknown) -> Resul
     // Of several errors the first one is told, and not the one that was found first.
     in_parallel::map(found, |input| tell(input, unknown)).into_iter().collect()
 }
+
+/// How many bytes the names of an archive's members may have together, for each of its own bytes and beyond that. Members may share a
+/// long name, and those of archives in archives are longer still.
+const NAMES_GROWTH: usize = 4;
+const NAMES_ROOM: usize = 1 << 20;
 
 /// A container that can not be opened.
 pub(super) fn damaged(name: &str, error: &fatbin::Error) -> Box<Message> {
@@ -54,17 +61,22 @@ fn add_members<'data>(
     archive: &Archive<'data>,
     input: &RawInput<'data>,
     name: &str,
+    room: &mut usize,
     found: &mut Vec<RawInput<'data>>,
 ) -> Result<(), Box<Message>> {
     for member in archive.members() {
         let member: Member<'data> = member.map_err(|error| damaged(name, &error))?;
         let Contents::Inside(bytes) = member.contents else { continue };
         let member_name = format!("{name}:{}", member.display_name());
+        *room = room.checked_sub(member_name.len()).ok_or_else(|| {
+            let problem = "the names of its members are too long".to_owned();
+            Box::new(Message::BadContainer { file: input.name.to_string(), problem })
+        })?;
         if matches!(identify(bytes), Kind::Archive) {
             let nested = archive.parse_nested(&member, bytes).map_err(|error| damaged(name, &error))?;
-            add_members(&nested, input, &member_name, found)?;
+            add_members(&nested, input, &member_name, room, found)?;
         } else {
-            found.push(RawInput { name: member_name, bytes, member: true, ..input.clone() });
+            found.push(RawInput { name: member_name.into(), bytes, member: true, ..input.clone() });
         }
     }
     Ok(())
@@ -91,7 +103,9 @@ fn tell(input: RawInput<'_>, unknown: Unknown) -> Result<Opened<'_>, Box<Message
         kind if input.member => Content::Nothing(Why::Kind(kind)),
         kind => {
             let message = match unknown {
-                Unknown::Refuse => Some(Box::new(Message::UnknownFormat { file: input.name.clone(), found: kind.to_string() })),
+                Unknown::Refuse => {
+                    Some(Box::new(Message::UnknownFormat { file: input.name.to_string(), found: kind.to_string() }))
+                }
                 Unknown::ByName => by_name(&input, false),
             };
             match message {
@@ -108,7 +122,7 @@ const LEAST_SIZE: usize = 56;
 
 /// What the reference linker says of a file whose contents do not fit its name, if it says anything.
 fn by_name(input: &RawInput<'_>, host_object: bool) -> Option<Box<Message>> {
-    let file = input.name.clone();
+    let file = input.name.to_string();
     let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);
     let message = match extension {
         _ if input.member => return None,

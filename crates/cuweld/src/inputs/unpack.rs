@@ -57,7 +57,7 @@ fn default_limit(inputs: &[RawInput<'_>]) -> u64 {
 }
 
 /// Modules that are linked already, and the output of a device link that contains them.
-fn linked_modules<'data>(opened: &[Opened<'data>]) -> HashMap<&'data str, String, foldhash::fast::FixedState> {
+fn linked_modules<'data>(opened: &[Opened<'data>]) -> HashMap<&'data str, Cow<'data, str>, foldhash::fast::RandomState> {
     let mut linked = HashMap::default();
     for input in opened {
         if let Content::Host(object) = &input.contents {
@@ -69,7 +69,7 @@ fn linked_modules<'data>(opened: &[Opened<'data>]) -> HashMap<&'data str, String
 
 /// Code that was found, not yet unpacked.
 struct Pick<'data> {
-    name: String,
+    name: Cow<'data, str>,
     demand: Demand,
     source: Source<'data>,
 }
@@ -91,7 +91,7 @@ fn over_limit(picks: &[Pick<'_>], limit: u64) -> Option<Message> {
             total = total.saturating_add(entry.unpacked_size);
             if total > limit {
                 let problem = format!("the inputs up to this one unpack to {total} bytes, and {limit} are allowed");
-                return Some(Message::BadContainer { file: pick.name.clone(), problem });
+                return Some(Message::BadContainer { file: pick.name.to_string(), problem });
             }
         }
     }
@@ -128,7 +128,7 @@ fn without_nul(text: &[u8]) -> &[u8] {
 struct Search<'search, 'data> {
     options: &'search UnpackOptions,
     report: &'search mut Report,
-    linked: HashMap<&'data str, String, foldhash::fast::FixedState>,
+    linked: HashMap<&'data str, Cow<'data, str>, foldhash::fast::RandomState>,
     picks: Vec<Pick<'data>>,
     found: Unpacked<'data>,
     /// Whether a fatbin, bare of any object, had no code for the target.
@@ -155,7 +155,7 @@ impl<'data> Search<'_, 'data> {
             Content::Cubin(bytes) => self.pick_bare(&input, Source::Cubin(bytes)),
             Content::Ptx(bytes) => self.pick_bare(&input, Source::Ptx(bytes)),
             Content::LtoIr(_) if !self.options.link_time_optimization => {
-                return self.report.fatal(Message::NotIntermediateCode { file: input.name.clone() });
+                return self.report.fatal(Message::NotIntermediateCode { file: input.name.to_string() });
             }
             Content::LtoIr(bytes) => {
                 known_by_path = false;
@@ -194,9 +194,9 @@ impl<'data> Search<'_, 'data> {
     }
 
     fn reason_to_skip(&self, object: &HostObject<'data>) -> Option<Why> {
-        let linked: Option<Vec<&String>> = object.module_ids.iter().map(|id| self.linked.get(id)).collect();
+        let linked: Option<Vec<&Cow<'_, str>>> = object.module_ids.iter().map(|id| self.linked.get(id)).collect();
         match linked.as_deref() {
-            Some(&[other, ..]) => Some(Why::PartOf(other.clone())),
+            Some(&[other, ..]) => Some(Why::PartOf(other.to_string())),
             _ if object.relocatable_code.iter().all(|section| section.data.is_empty()) => {
                 Some(if object.linked_code.is_empty() { Why::NoDeviceCode } else { Why::LinkedAlready })
             }
@@ -206,7 +206,7 @@ impl<'data> Search<'_, 'data> {
     }
 
     fn skip(&mut self, input: &Opened<'data>, why: Why) -> Result<(), Failure> {
-        self.found.skipped.push(Skipped { name: input.name.clone(), why });
+        self.found.skipped.push(Skipped { name: input.name.to_string(), why });
         Ok(())
     }
 
@@ -254,7 +254,7 @@ impl<'data> Search<'_, 'data> {
         }
         if self.options.warn_of_missing_code {
             let target = self.options.target.name.into();
-            let message = Message::NoCodeForTarget { file: input.name.clone(), target };
+            let message = Message::NoCodeForTarget { file: input.name.to_string(), target };
             self.report.add(Diagnostic::new(message).hint(format!("it has {there}; {}", compile_for(self.options.target))));
             let is_bare = matches!(input.contents, Content::Fatbin(_));
             if self.report.has_errors() && !is_bare {

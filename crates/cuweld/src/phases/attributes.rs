@@ -6,7 +6,7 @@ use super::live::LiveSet;
 use super::load::{Inputs, Role};
 use super::resolve::Resolution;
 use crate::id::{FileId, FunctionId, IdVec, InputSectionId};
-use cubin::info::{self, Attribute, format};
+use cubin::info::{self, Attribute, Record, format};
 use rayon::prelude::*;
 
 /// How the values of a kernel and of the functions it reaches make one.
@@ -60,6 +60,25 @@ pub fn flowing_row(attribute: Attribute) -> Option<usize> {
     FLOWING.iter().position(|row| row.attribute == attribute)
 }
 
+/// Whether a record has a payload where others of its attribute have none, or the other way round. That matters where the link
+/// changes the value; all others stay as they are.
+pub fn is_of_wrong_form(record: &Record<'_>) -> bool {
+    HAS_PAYLOAD[usize::from(record.attribute.0)].is_some_and(|payload| payload != (record.format == format::SIZED))
+}
+
+/// For attributes whose value the link changes: whether their records have a payload.
+static HAS_PAYLOAD: [Option<bool>; 256] = {
+    let mut table = [None; 256];
+    table[Attribute::SYNC_STACK.0 as usize] = Some(false);
+    table[Attribute::SPARSE_MMA_MASK.0 as usize] = Some(false);
+    let mut row = 0;
+    while row < FLOWING.len() {
+        table[FLOWING[row].attribute.0 as usize] = Some(FLOWING[row].format == format::SIZED);
+        row += 1;
+    }
+    table
+};
+
 /// Where the flags of a code section hold the number of named barriers: objects of CUDA 12 and before have no record of it.
 pub const BARRIERS_SHIFT: u32 = 20;
 
@@ -88,8 +107,8 @@ pub struct FunctionAttributes {
     pub return_stack: Option<u32>,
     /// Which sparse matrix instructions it uses, if it says so.
     pub sparsity: Option<u16>,
-    /// Its attributes that flow: the row in [`FLOWING`], the value, and when it was read.
-    pub flowing: Vec<(usize, u16, Moment)>,
+    /// Its attributes that flow, each once.
+    pub flowing: Vec<Flowing>,
     /// How many named barriers it uses, where its code section says so and no record: objects of CUDA 12 and before.
     pub barriers_of_section: Option<u16>,
     /// Functions it uses that something outside of the link provides, or kernels it launches; as listed, before the link.
@@ -98,10 +117,35 @@ pub struct FunctionAttributes {
     pub fragments: Vec<u32>,
 }
 
+/// What the records of a function say of an attribute that flows.
+#[derive(Copy, Clone, Debug)]
+pub struct Flowing {
+    /// The row in [`FLOWING`].
+    pub row: usize,
+    /// The largest value.
+    pub largest: u16,
+    /// The value that was read last.
+    pub last: u16,
+    /// When the first record was read.
+    pub first: Moment,
+}
+
 impl FunctionAttributes {
+    /// Takes up a record of an attribute that flows.
+    fn note(&mut self, row: usize, value: u16, moment: Moment) {
+        match self.flowing.iter_mut().find(|known| known.row == row) {
+            Some(known) => {
+                known.largest = known.largest.max(value);
+                known.last = value;
+                known.first = known.first.min(moment);
+            }
+            None => self.flowing.push(Flowing { row, largest: value, last: value, first: moment }),
+        }
+    }
+
     /// Its value of an attribute that flows.
     pub fn flowing(&self, row: usize) -> Option<u16> {
-        self.flowing.iter().rev().find(|(found, ..)| *found == row).map(|&(_, value, _)| value)
+        self.flowing.iter().find(|known| known.row == row).map(|known| known.last)
     }
 
     /// Whether there is a record of an attribute that flows.
@@ -154,11 +198,11 @@ fn read_one(inputs: &Inputs<'_>, resolution: &Resolution<'_>, function: Function
     let barriers = (inputs.sections()[code].flags >> BARRIERS_SHIFT) as u8;
     if let (1.., Some(row)) = (barriers, flowing_row(Attribute::NUM_BARRIERS)) {
         result.barriers_of_section = Some(barriers.into());
-        result.flowing.push((row, barriers.into(), (info, u32::MAX)));
+        result.note(row, barriers.into(), (info, u32::MAX));
     }
     for (position, record) in info::records(inputs.sections()[info].data).map_while(Result::ok).enumerate() {
         if let Some(row) = flowing_row(record.attribute) {
-            result.flowing.push((row, record.value, (info, position as u32)));
+            result.note(row, record.value, (info, position as u32));
         }
         match record.attribute {
             Attribute::MAXREG_COUNT => result.register_limit = Some(record.value.into()),

@@ -159,7 +159,7 @@ pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>, opti
 }
 
 struct Builder<'data> {
-    interned: HashMap<&'data str, PrototypeId, foldhash::fast::FixedState>,
+    interned: HashMap<&'data str, PrototypeId, foldhash::fast::RandomState>,
     prototypes: IdVec<PrototypeId, &'data str>,
     calls: Vec<(FunctionId, FunctionId)>,
     indirect: Vec<(FunctionId, PrototypeId)>,

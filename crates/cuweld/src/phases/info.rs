@@ -327,7 +327,7 @@ impl<'data> Facts<'_, 'data> {
             out.words(Attribute::CRS_STACK_SIZE, &[return_stack.map_or(UNKNOWN, |size| size as u32)]);
         }
         if self.attributes.any_sparsity() {
-            let aliases = self.live_aliases(function);
+            let aliases = self.live.aliases_of(function);
             let missing = usize::from(attributes.sparsity.is_none());
             for _ in 0..aliases + missing {
                 let value = properties.map_or(UNKNOWN_SPARSITY, |properties| UNKNOWN_SPARSITY | properties.sparsity);
@@ -341,17 +341,6 @@ impl<'data> Facts<'_, 'data> {
         }
         if let (Some(value), None) = (attributes.barriers_of_section, properties) {
             out.value(format::BYTE, Attribute::NUM_BARRIERS, value);
-        }
-    }
-
-    /// How many live aliases a function has.
-    fn live_aliases(&self, function: FunctionId) -> usize {
-        let functions = self.resolution.functions();
-        match self.resolution.has_aliases() {
-            false => 0,
-            true => {
-                functions.enumerate().filter(|(id, alias)| alias.alias_of == Some(function) && self.live.contains(*id)).count()
-            }
         }
     }
 }

@@ -8,8 +8,9 @@
 use super::callgraph::CallGraph;
 use super::load::Inputs;
 use super::resolve::Resolution;
-use crate::id::{FunctionId, Id, IdVec};
+use crate::id::{FunctionId, Id, IdMap, IdVec};
 use crate::options::{KernelRoots, Options};
+use std::collections::{BTreeMap, HashSet};
 
 /// Which functions stay, and which of them are kernels.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub struct LiveSet {
     stubs: Vec<FunctionId>,
     entries: Vec<FunctionId>,
     never_called: Vec<FunctionId>,
+    /// How many aliases that stay a function has, if any.
+    aliases: IdMap<FunctionId, usize>,
 }
 
 impl LiveSet {
@@ -58,6 +61,11 @@ impl LiveSet {
         &self.never_called
     }
 
+    /// How many aliases of a function stay.
+    pub fn aliases_of(&self, function: FunctionId) -> usize {
+        self.aliases.get(&function).copied().unwrap_or(0)
+    }
+
     /// The functions that stay, in order of first mention.
     pub fn functions(&self) -> impl Iterator<Item = FunctionId> + '_ {
         self.live.enumerate().filter(|(_, live)| **live).map(|(function, _)| function)
@@ -76,8 +84,10 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
     if options.removes_dead_code() {
         // What is launched from the device is in a record of addresses that are taken, and host code does not tell of it.
         let by_device = |id: FunctionId| matches!(options.kernels, KernelRoots::LaunchedByHost(_)) && graph.taken(id).is_some();
-        let is_root = |id: FunctionId| is_kernel(id) && (may_be_launched(resolution.name(id), &options.kernels) || by_device(id));
-        let is_kept = |id: FunctionId| options.keep.iter().any(|name| name == resolution.name(id));
+        let launched = Launched::of(&options.kernels);
+        let is_root = |id: FunctionId| is_kernel(id) && (launched.may_be(resolution.name(id)) || by_device(id));
+        let keep: HashSet<&str> = options.keep.iter().map(String::as_str).collect();
+        let is_kept = |id: FunctionId| keep.contains(resolution.name(id));
         let roots: Vec<FunctionId> = functions.ids().filter(|&id| is_root(id) || is_kept(id)).collect();
         // The reference linker takes a program's only kernel for all of it, and removes what only unified functions call.
         let follows_stubs = !(options.imitate_defects && functions.ids().filter(|&id| is_root(id)).count() == 1);
@@ -106,7 +116,13 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
         entries.extend(&stubs);
         entries.sort_unstable();
     }
-    LiveSet { live, kernels, stubs, entries, never_called }
+    let mut aliases = IdMap::default();
+    for (_, alias) in functions.enumerate().filter(|(id, _)| resolution.has_aliases() && live[*id]) {
+        if let Some(function) = alias.alias_of {
+            *aliases.entry(function).or_default() += 1;
+        }
+    }
+    LiveSet { live, kernels, stubs, entries, never_called, aliases }
 }
 
 /// Every function that calls from `roots` may reach, roots included.
@@ -122,13 +138,64 @@ fn reachable(graph: &CallGraph<'_>, roots: impl Iterator<Item = FunctionId>) -> 
     seen.into_iter().enumerate().filter(|(_, seen)| *seen).map(|(index, _)| FunctionId::from_index(index))
 }
 
-fn may_be_launched(name: &str, roots: &KernelRoots) -> bool {
-    match roots {
-        KernelRoots::All => true,
-        KernelRoots::Matching(patterns) | KernelRoots::LaunchedByHost(patterns) => {
-            patterns.iter().any(|pattern| matches_pattern(name, pattern))
+/// Which kernels may be launched.
+enum Launched<'options> {
+    /// Every one.
+    All,
+    /// Those that a pattern matches. There may be thousands, so that only those are tried that start as the name does.
+    Matching {
+        /// Patterns that are names.
+        names: HashSet<&'options str>,
+        /// The others: what is before their first `*`, in ascending order, and the patterns that start so.
+        starts: Vec<Start<'options>>,
+    },
+}
+
+/// Patterns that start alike.
+struct Start<'options> {
+    text: &'options str,
+    patterns: Vec<&'options str>,
+    /// The longest other start that this one begins with.
+    shorter: Option<usize>,
+}
+
+impl<'options> Launched<'options> {
+    fn of(roots: &'options KernelRoots) -> Self {
+        let (KernelRoots::Matching(patterns) | KernelRoots::LaunchedByHost(patterns)) = roots else { return Launched::All };
+        let mut names = HashSet::new();
+        let mut by_start: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for pattern in patterns {
+            match pattern.split_once('*') {
+                None => _ = names.insert(pattern.as_str()),
+                Some((start, _)) => by_start.entry(start).or_default().push(pattern),
+            }
         }
+        let mut starts: Vec<Start<'_>> = Vec::with_capacity(by_start.len());
+        for (text, mut patterns) in by_start {
+            patterns.sort_unstable();
+            patterns.dedup();
+            let shorter = longest_beginning(&starts, starts.len().checked_sub(1), text);
+            starts.push(Start { text, patterns, shorter });
+        }
+        Launched::Matching { names, starts }
     }
+
+    fn may_be(&self, name: &str) -> bool {
+        let (names, starts) = match self {
+            Launched::All => return true,
+            Launched::Matching { names, starts } => (names, starts),
+        };
+        // What a name begins with comes before it in any order of texts.
+        let before = starts.partition_point(|start| start.text <= name).checked_sub(1);
+        let fitting = std::iter::successors(longest_beginning(starts, before, name), |&at| starts[at].shorter);
+        names.contains(name)
+            || fitting.into_iter().any(|at| starts[at].patterns.iter().any(|pattern| matches_pattern(name, pattern)))
+    }
+}
+
+/// The longest start that a text begins with, among one and those that it begins with itself.
+fn longest_beginning(starts: &[Start<'_>], from: Option<usize>, text: &str) -> Option<usize> {
+    std::iter::successors(from, |&at| starts[at].shorter).find(|&at| text.starts_with(starts[at].text))
 }
 
 /// Whether a name matches a pattern in which `*` stands for any run of characters.
@@ -148,7 +215,20 @@ fn matches_pattern(name: &str, pattern: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::matches_pattern;
+    use super::{Launched, matches_pattern};
+    use crate::options::KernelRoots;
+
+    #[test]
+    fn of_many_patterns_those_that_fit_are_found() {
+        let patterns = ["exact", "a*z", "ab*", "abc*f", "abd*", "b*", "*end", "abc*f"];
+        let roots = KernelRoots::Matching(patterns.map(str::to_owned).to_vec());
+        let launched = Launched::of(&roots);
+        for name in ["exact", "exactly", "az", "abz", "abcdf", "abcdg", "acf", "abd", "abe", "b", "c", "the end", "", "abc"] {
+            let expected = patterns.iter().any(|pattern| matches_pattern(name, pattern));
+            assert_eq!(launched.may_be(name), expected, "{name}");
+        }
+        assert!(Launched::of(&KernelRoots::All).may_be("anything"));
+    }
 
     #[test]
     fn patterns() {

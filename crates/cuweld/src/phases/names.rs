@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::views;
 use cubin::symbol::Binding;
 use cubin::target::Views;
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use std::collections::HashSet;
 
 /// The facts that decide about names.
@@ -75,7 +75,7 @@ pub fn place(facts: &Facts<'_, '_>) -> LinkedNames {
 }
 
 /// Names of functions.
-type LocalFunctions<'data> = HashSet<&'data str, FixedState>;
+type LocalFunctions<'data> = HashSet<&'data str, RandomState>;
 
 impl<'data> Facts<'_, 'data> {
     /// The names of functions that other objects may have functions of the same name beside.

@@ -8,7 +8,7 @@
 //!
 //! A program's only kernel is treated as if it reached all live code.
 
-use super::attributes::{Attributes, Combine, FLOWING, Moment, flowing_row};
+use super::attributes::{Attributes, Combine, FLOWING, Flowing, Moment, flowing_row};
 use super::callgraph::CallGraph;
 use super::components::Components;
 use super::explain;
@@ -17,9 +17,11 @@ use super::load::Inputs;
 use super::reach;
 use super::resolve::Resolution;
 use crate::diagnostics::{Message, Report};
-use crate::id::{FunctionId, Id, IdMap};
+use crate::id::{FunctionId, Id, IdMap, IdSet};
 use crate::options::Options;
 use cubin::info::Attribute;
+use std::collections::HashSet;
+use std::rc::Rc;
 
 /// What each kernel needs.
 #[derive(Debug)]
@@ -86,23 +88,24 @@ struct Flow {
     sparsity: u16,
     /// Row of [`FLOWING`], value, and the first record of it.
     values: Vec<(usize, u16, Moment)>,
-    /// An outside function, and the first record (and place in it) that names it.
-    externs: Vec<(FunctionId, Moment, u32)>,
+    /// The outside functions that are used. A component that adds none shares the list of what it calls.
+    externs: Option<Rc<Vec<Extern>>>,
 }
 
-impl Flow {
-    const EMPTY: Flow =
-        Flow { registers: 0, stack: Some(0), return_stack: Some(0), sparsity: 0, values: Vec::new(), externs: Vec::new() };
+/// An outside function, and the first record (and place in it) that names it.
+type Extern = (FunctionId, Moment, u32);
 
-    /// Adds what flows in from a callee, all but the stacks.
+impl Flow {
+    fn empty() -> Self {
+        Flow { registers: 0, stack: Some(0), return_stack: Some(0), sparsity: 0, values: Vec::new(), externs: None }
+    }
+
+    /// Adds what flows in from a callee, all but the stacks and the outside functions.
     fn absorb(&mut self, other: &Flow) {
         self.registers = self.registers.max(other.registers);
         self.sparsity |= other.sparsity;
         for &(row, value, moment) in &other.values {
             self.note_value(row, value, moment);
-        }
-        for &(function, moment, position) in &other.externs {
-            self.note_extern(function, moment, position);
         }
     }
 
@@ -113,19 +116,25 @@ impl Flow {
         }
     }
 
-    fn note_extern(&mut self, function: FunctionId, moment: Moment, position: u32) {
-        match self.externs.iter_mut().find(|(known, ..)| *known == function) {
-            Some((_, first, place)) => (*first, *place) = (*first, *place).min((moment, position)),
-            None => self.externs.push((function, moment, position)),
-        }
-    }
-
     /// The outside functions in the order in which the records name them first.
     fn externs_in_order(&self) -> Vec<FunctionId> {
-        let mut externs = self.externs.clone();
+        let mut externs = self.externs.as_deref().cloned().unwrap_or_default();
         externs.sort_unstable_by_key(|&(_, moment, position)| (moment, position));
         externs.into_iter().map(|(function, ..)| function).collect()
     }
+}
+
+/// Makes one list of several: every function once, with the first record that names it.
+fn join_externs(mut lists: Vec<Rc<Vec<Extern>>>) -> Option<Rc<Vec<Extern>>> {
+    lists.sort_unstable_by_key(Rc::as_ptr);
+    lists.dedup_by(|one, other| Rc::ptr_eq(one, other));
+    if lists.len() < 2 {
+        return lists.pop();
+    }
+    let mut all: Vec<Extern> = lists.iter().flat_map(|list| list.iter().copied()).collect();
+    all.sort_unstable();
+    all.dedup_by_key(|&mut (function, ..)| function);
+    Some(Rc::new(all))
 }
 
 /// The facts that the sweep reads.
@@ -165,8 +174,8 @@ pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) 
 }
 
 impl Facts<'_, '_> {
-    /// Adds what a function needs by itself, all but the stacks.
-    fn add_own(&self, function: FunctionId, flow: &mut Flow) {
+    /// Adds what a function needs by itself, all but the stacks; the outside functions that it uses as a list of their own.
+    fn add_own(&self, function: FunctionId, flow: &mut Flow, lists: &mut Vec<Rc<Vec<Extern>>>) {
         let attributes = self.attributes.of(function);
         let is_defined = || self.resolution.code(self.inputs, function).is_some();
         flow.registers = flow.registers.max(attributes.registers);
@@ -175,23 +184,32 @@ impl Facts<'_, '_> {
             None if self.live.contains(function) && is_defined() && !self.live.is_stub(function) => UNKNOWN_SPARSITY,
             None => 0,
         };
-        for &(row, value, moment) in &attributes.flowing {
-            flow.note_value(row, value, moment);
+        let mut externs = Vec::new();
+        for &Flowing { row, largest, first, .. } in &attributes.flowing {
+            flow.note_value(row, largest, first);
             if FLOWING[row].combine == Combine::Functions {
                 for (position, &function) in attributes.externs.iter().flatten().enumerate() {
                     if self.live.is_extern(self.inputs, self.resolution, function) {
-                        flow.note_extern(function, moment, position as u32);
+                        externs.push((function, first, position as u32));
                     }
                 }
             }
+        }
+        if !externs.is_empty() {
+            externs.sort_unstable();
+            externs.dedup_by_key(|&mut (function, ..)| function);
+            lists.push(Rc::new(externs));
         }
     }
 
     /// One sweep over the components, callees first.
     fn sweep(&self) -> Vec<Flow> {
         let mut flows: Vec<Flow> = Vec::with_capacity(self.components.len());
+        let is_needed = self.live.functions().any(|function| self.attributes.of(function).externs.is_some());
+        let mut callers_left = if is_needed { self.calls_to_components() } else { Vec::new() };
         for component in 0..self.components.len() {
-            let mut flow = Flow::EMPTY;
+            let mut flow = Flow::empty();
+            let mut externs = Vec::new();
             let (mut frame, mut return_frame) = (0, 0);
             let (mut deepest, mut deepest_return) = (Some(0), Some(0));
             let deeper = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.max(b));
@@ -200,12 +218,20 @@ impl Facts<'_, '_> {
                     let function = FunctionId::from_index(node as usize);
                     let attributes = self.attributes.of(function);
                     (frame, return_frame) = (attributes.frame.into(), attributes.return_stack.unwrap_or(0).into());
-                    self.add_own(function, &mut flow);
+                    self.add_own(function, &mut flow, &mut externs);
                 }
                 for next in self.graph.successors(node) {
                     let next = self.components.of_node(next);
                     if next != component {
                         flow.absorb(&flows[next]);
+                        if let Some(list) = &flows[next].externs {
+                            externs.push(Rc::clone(list));
+                            callers_left[next] -= 1;
+                            // Lists can be long and many; this one is not needed any more.
+                            if callers_left[next] == 0 {
+                                flows[next].externs = None;
+                            }
+                        }
                         deepest = deeper(deepest, flows[next].stack);
                         deepest_return = deeper(deepest_return, flows[next].return_stack);
                     }
@@ -215,17 +241,36 @@ impl Facts<'_, '_> {
             let known = !self.components.is_cyclic(component);
             flow.stack = deepest.filter(|_| known).map(|deepest| deepest + frame);
             flow.return_stack = deepest_return.filter(|_| known).map(|deepest| deepest + return_frame);
+            flow.externs = join_externs(externs);
             flows.push(flow);
         }
         flows
     }
 
+    /// How often each component is called from others; once more for kernels, which are asked for in the end.
+    fn calls_to_components(&self) -> Vec<u32> {
+        let mut calls = vec![0u32; self.components.len()];
+        for component in 0..self.components.len() {
+            for &node in self.components.members(component) {
+                for next in self.graph.successors(node).map(|next| self.components.of_node(next)) {
+                    calls[next] += u32::from(next != component);
+                }
+            }
+        }
+        for &kernel in self.live.kernels() {
+            calls[self.components.of(self.graph, kernel)] += 1;
+        }
+        calls
+    }
+
     /// What all live functions together need.
     fn whole_program(&self) -> Flow {
-        let mut flow = Flow::EMPTY;
+        let mut flow = Flow::empty();
+        let mut externs = Vec::new();
         for function in self.live.functions() {
-            self.add_own(function, &mut flow);
+            self.add_own(function, &mut flow, &mut externs);
         }
+        flow.externs = join_externs(externs);
         flow
     }
 
@@ -237,7 +282,8 @@ impl Facts<'_, '_> {
         let mut externs: Vec<FunctionId> =
             own.iter().copied().filter(|&function| self.live.is_extern(self.inputs, self.resolution, function)).collect();
         let own_count = externs.len();
-        externs.extend(all.iter().copied().filter(|function| !own.contains(function)));
+        let known: IdSet<FunctionId> = own.iter().copied().collect();
+        externs.extend(all.iter().copied().filter(|function| !known.contains(function)));
         // A lone kernel's record is made anew if it grows: every name pushed in front of those before it.
         let externs_move = whole_program.is_some() && attributes.externs.is_some() && externs.len() > own_count;
         if whole_program.is_some() && externs.len() > own_count {
@@ -302,7 +348,7 @@ impl Facts<'_, '_> {
     fn add_sums_and_lists(&self, kernels: &mut IdMap<FunctionId, Properties>) {
         let needs_functions = |row: usize| matches!(FLOWING[row].combine, Combine::Sum | Combine::Last | Combine::Words);
         let matters: Vec<bool> = (self.resolution.functions().ids())
-            .map(|function| self.attributes.of(function).flowing.iter().any(|&(row, ..)| needs_functions(row)))
+            .map(|function| self.attributes.of(function).flowing.iter().any(|known| needs_functions(known.row)))
             .collect();
         if !matters.contains(&true) {
             return;
@@ -325,11 +371,9 @@ impl Facts<'_, '_> {
                     _ => values.next_back(),
                 };
             }
-            for &word in functions.iter().flat_map(|&function| &self.attributes.of(function).fragments) {
-                if !properties.fragments.contains(&word) {
-                    properties.fragments.push(word);
-                }
-            }
+            let mut known = HashSet::new();
+            let words = functions.iter().flat_map(|&function| &self.attributes.of(function).fragments).copied();
+            properties.fragments.extend(words.filter(|&word| known.insert(word)));
             let own = self.attributes.of(kernel).fragments.len();
             if let (true, Some(row)) = (lone_kernel && own > 0, flowing_row(Attribute::AT_ENTRY_FRAGMENTS)) {
                 properties.fragments_move = properties.fragments.len() > own;

@@ -18,6 +18,21 @@ pub struct Reach {
 }
 
 impl Reach {
+    /// Kernels, in classes of those that reach the same.
+    pub fn classes(&self, kernels: &[FunctionId]) -> Vec<Vec<FunctionId>> {
+        let mut classes: Vec<Vec<FunctionId>> = Vec::new();
+        let mut known: IdMap<(usize, Option<FunctionId>), usize> = IdMap::default();
+        for &kernel in kernels {
+            let Some(&(set, itself)) = self.kernels.get(&kernel) else { continue };
+            let class = *known.entry((set, itself.then_some(kernel))).or_insert(classes.len());
+            match classes.get_mut(class) {
+                Some(members) => members.push(kernel),
+                None => classes.push(vec![kernel]),
+            }
+        }
+        classes
+    }
+
     /// The functions of interest that a kernel reaches, itself included; all but itself in ascending order.
     pub fn of(&self, kernel: FunctionId) -> impl Iterator<Item = FunctionId> + '_ {
         let (set, itself) = self.kernels.get(&kernel).copied().unwrap_or((usize::MAX, false));

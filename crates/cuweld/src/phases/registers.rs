@@ -40,6 +40,9 @@ pub struct Facts<'facts, 'data> {
     pub plan: &'facts Plan<'data>,
 }
 
+/// For how many errors it is shown on which way the function is called. To find one takes a search of the whole program.
+const MOST_WAYS: usize = 100;
+
 /// Checks the limits, and prints the call graph if it is asked for.
 pub fn check(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) {
     if !options.executable() {
@@ -75,22 +78,28 @@ impl Facts<'_, '_> {
                 && self.resolution.code(self.inputs, function).is_some()
         };
         let reach = reach::find(self.graph, self.components, kernels, is_callee);
+        let place_of_code = |function: FunctionId| self.plan.function(function).text;
+        let registers_of = |function: FunctionId| self.attributes.of(function).registers;
         let mut steps: Vec<(FunctionId, usize)> = Vec::new();
         for (position, &kernel) in kernels.iter().enumerate() {
-            steps.extend(reach.of(kernel).map(|function| (function, position)));
-        }
-        steps.sort_by_key(|&(function, position)| (self.plan.function(function).text, position));
-        let mut current: Vec<u32> = kernels.iter().map(|&kernel| self.attributes.of(kernel).registers).collect();
-        for (function, position) in steps {
-            let kernel = kernels[position];
-            let registers = self.attributes.of(function).registers;
-            if registers <= current[position] {
-                continue;
+            let mut callees: Vec<FunctionId> = reach.of(kernel).collect();
+            callees.sort_by_key(|&function| place_of_code(function));
+            let mut current = registers_of(kernel);
+            for function in callees {
+                if registers_of(function) > current {
+                    current = registers_of(function);
+                    steps.push((function, position));
+                }
             }
-            current[position] = registers;
+        }
+        steps.sort_by_key(|&(function, position)| (place_of_code(function), position));
+        let mut explained = 0;
+        for (function, position) in steps {
+            let (kernel, registers) = (kernels[position], registers_of(function));
             let limit = self.attributes.of(kernel).register_limit.unwrap_or(u32::MAX);
             if registers > limit {
-                report.add(self.over_limit(kernel, limit, function, registers));
+                explained += 1;
+                report.add(self.over_limit(kernel, limit, function, registers, explained <= MOST_WAYS));
             }
             if let Some(style) = style {
                 let (function, kernel) = (self.shown(function, style), self.shown(kernel, style));
@@ -100,7 +109,7 @@ impl Facts<'_, '_> {
     }
 
     /// Says that a function uses more registers than a kernel that calls it may, and on which way it is called.
-    fn over_limit(&self, kernel: FunctionId, limit: u32, function: FunctionId, registers: u32) -> Diagnostic {
+    fn over_limit(&self, kernel: FunctionId, limit: u32, function: FunctionId, registers: u32, shows_way: bool) -> Diagnostic {
         let message = Message::RegisterLimit {
             kernel: self.resolution.name(kernel).into(),
             limit,
@@ -114,7 +123,8 @@ impl Facts<'_, '_> {
             shown(function)
         ));
         let (start, end) = (self.graph.node(kernel), self.graph.node(function));
-        if let Some(way) = path::shortest(self.graph, std::iter::once(start), |node| node == end, |_| true, false) {
+        let way = || path::shortest(self.graph, std::iter::once(start), |node| node == end, |_| true, false);
+        if let Some(way) = shows_way.then(way).flatten() {
             diagnostic = diagnostic.also(format!("called as {}", path::text(&way, self.graph, self.resolution)));
         }
         if let Some(code) = self.resolution.code(self.inputs, function) {

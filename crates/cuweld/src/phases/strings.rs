@@ -1,6 +1,6 @@
 //! String tables: every name once, in the order in which it is first asked for.
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher, Hasher};
@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hasher};
 pub struct StringTableBuilder {
     bytes: Vec<u8>,
     known: HashTable<u32>,
-    hasher: FixedState,
+    hasher: RandomState,
 }
 
 impl StringTableBuilder {
@@ -17,7 +17,7 @@ impl StringTableBuilder {
     pub fn with_capacity(names: usize, bytes: usize) -> Self {
         let mut table = Vec::with_capacity(bytes);
         table.push(0);
-        StringTableBuilder { bytes: table, known: HashTable::with_capacity(names), hasher: FixedState::default() }
+        StringTableBuilder { bytes: table, known: HashTable::with_capacity(names), hasher: RandomState::default() }
     }
 
     /// The offset of a name, given in parts; it is added if it is not there.
@@ -84,7 +84,7 @@ fn name_at(table: &[u8], offset: u32) -> &[u8] {
     &name[..length]
 }
 
-fn hash(hasher: &FixedState, name: &[u8]) -> u64 {
+fn hash(hasher: &RandomState, name: &[u8]) -> u64 {
     let mut state = hasher.build_hasher();
     state.write(name);
     state.finish()

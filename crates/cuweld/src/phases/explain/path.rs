@@ -49,11 +49,21 @@ pub fn shortest(
     None
 }
 
+/// How much of a way is shown at either end: nobody reads a thousand calls.
+const SHOWN: usize = 12;
+
 /// A way in words. Prototypes stand for calls through pointers.
 pub fn text(way: &[u32], graph: &CallGraph<'_>, resolution: &Resolution<'_>) -> String {
     let mut text = String::new();
     let mut through_pointer = false;
+    let left_out = if way.len() > 2 * SHOWN + 1 { SHOWN..way.len() - SHOWN } else { 0..0 };
     for (position, &node) in way.iter().enumerate() {
+        if left_out.contains(&position) {
+            if position == left_out.start {
+                text.push_str(&format!(" -> ... ({} more)", left_out.len()));
+            }
+            continue;
+        }
         if node as usize >= graph.len() {
             through_pointer = true;
             continue;

@@ -134,7 +134,37 @@ impl SharedLayout {
 /// Variables of the pool that may overlap.
 struct Group {
     members: Vec<SharedVariable>,
-    users: IdSet<FunctionId>,
+    users: IdSet<Class>,
+}
+
+/// The groups of the pool.
+#[derive(Default)]
+struct Groups {
+    all: Vec<Group>,
+    /// The first group that a class has no part in, if that is not the first one.
+    first_without: IdMap<Class, usize>,
+}
+
+impl Groups {
+    /// Adds a variable to the first group in which it shares no user with anyone.
+    fn add(&mut self, variable: SharedVariable, users: &[Class]) {
+        let first_without = |class: &Class| self.first_without.get(class).copied().unwrap_or(0);
+        let start = users.iter().map(first_without).max().unwrap_or(0);
+        let fits = |group: &Group| users.iter().all(|class| !group.users.contains(class));
+        let found = self.all.get(start..).unwrap_or_default().iter().position(fits);
+        let place = found.map_or(self.all.len(), |ahead| start + ahead);
+        if place == self.all.len() {
+            self.all.push(Group { members: Vec::new(), users: IdSet::default() });
+        }
+        self.all[place].members.push(variable);
+        self.all[place].users.extend(users);
+        for class in users {
+            let first = self.first_without.entry(*class).or_default();
+            while self.all.get(*first).is_some_and(|group| group.users.contains(class)) {
+                *first += 1;
+            }
+        }
+    }
 }
 
 /// Lays out the shared memory of every kernel.
@@ -157,28 +187,23 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
             SharedPlacement::Module | SharedPlacement::Dynamic => module.push(variable),
         }
     }
-    let mut groups: Vec<Group> = Vec::new();
+    let mut groups = Groups::default();
     for variable in dealt_merge_sort(&module, Tie::Second, &|a, b| a.size > b.size) {
         match users.of(variable.symbol) {
             _ if variable.owner == SharedPlacement::Dynamic => {}
             [] if !facts.references.any(variable.symbol) => {}
-            [kernel] => own.entry(*kernel).or_default().push(variable),
-            kernels => {
-                let fitting = groups.iter_mut().find(|group| kernels.iter().all(|kernel| !group.users.contains(kernel)));
-                match fitting {
-                    Some(group) => {
-                        group.members.push(variable);
-                        group.users.extend(kernels);
-                    }
-                    None => groups.push(Group { members: vec![variable], users: kernels.iter().copied().collect() }),
-                }
-            }
+            classes => match users.only_kernel(classes) {
+                Some(kernel) => own.entry(kernel).or_default().push(variable),
+                None => groups.add(variable, classes),
+            },
         }
     }
+    let groups = groups.all;
 
     // The reference linker gives stubs of unified functions their part of the pool only if the first of them has one.
     let first_stub = facts.live.stubs().first();
-    let is_user = |stub: &FunctionId| groups.iter().any(|group| group.users.contains(stub));
+    let pool_users: IdSet<Class> = groups.iter().flat_map(|group| &group.users).copied().collect();
+    let is_user = |stub: &FunctionId| users.class_of(*stub).is_some_and(|class| pool_users.contains(&class));
     let stubs_have_pool = !facts.options.imitate_defects || first_stub.is_some_and(is_user);
     let has_pool = |user: FunctionId| !groups.is_empty() && (stubs_have_pool || !facts.live.is_stub(user));
 
@@ -186,7 +211,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     let null_pointer = u64::from(facts.options.reserve_null_pointer);
     let mut pool_end = null_pointer;
     let mut pool_align = 1;
-    let mut pool_end_for: IdMap<FunctionId, u64> = IdMap::default();
+    let mut pool_end_for: IdMap<Class, u64> = IdMap::default();
     for group in &groups {
         let align = group.members.iter().map(|variable| variable.align).max().unwrap_or(1);
         let start = u64::next_multiple_of(pool_end, align);
@@ -194,8 +219,8 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         pool_end = start + group.members.iter().map(|variable| variable.size).max().unwrap_or(0);
         for variable in &group.members {
             layout.addresses.insert(variable.symbol, Address { offset: start, kernel: None });
-            for &kernel in users.of(variable.symbol).iter().filter(|&&user| has_pool(user)) {
-                let end = pool_end_for.entry(kernel).or_default();
+            for &class in users.of(variable.symbol) {
+                let end = pool_end_for.entry(class).or_default();
                 *end = (*end).max(start + variable.size);
             }
         }
@@ -211,7 +236,8 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     for &kernel in facts.live.entries() {
         let variables = own.remove(&kernel).unwrap_or_default();
         let start = if variables.is_empty() { 0 } else { null_pointer };
-        let mut cursor = pool_end_for.get(&kernel).copied().unwrap_or(start);
+        let pool_end = users.class_of(kernel).filter(|_| has_pool(kernel)).and_then(|class| pool_end_for.get(&class));
+        let mut cursor = pool_end.copied().unwrap_or(start);
         // The memory of a stub is made when it is first needed; for arrays of unknown size alone, that is after the pool.
         let is_before_pool = !facts.live.is_stub(kernel) || !variables.is_empty() || is_user(&kernel);
         let mut widest = if is_before_pool && !groups.is_empty() { pool_align } else { 1 };
@@ -230,7 +256,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     // Arrays of unknown size.
     layout.dynamic = agree_on_dynamic_starts(&users, null_pointer, &mut end);
     layout.largest_dynamic = layout.dynamic.values().max().copied();
-    let with_dynamic: IdSet<FunctionId> = users.dynamic.values().flatten().copied().collect();
+    let with_dynamic: IdSet<FunctionId> = users.kernels_of(&users.with_dynamic()).collect();
     let is_debugged = facts.options.debug && facts.options.shows_shared_variables();
     if is_debugged && has_dynamic {
         // A debugger is told one address for all, so all code uses that one.
@@ -296,20 +322,28 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
 /// The variables in a kernel's shared memory, with their sizes.
 pub fn variables_of(facts: &Facts<'_, '_>, layout: &SharedLayout, kernel: FunctionId) -> Vec<(SymbolId, u64)> {
     let users = Users::find(facts);
+    let class = users.class_of(kernel);
     let is_in = |variable: &&SharedVariable| {
         layout.address(variable.symbol).is_some_and(|address| match address.kernel {
             Some(owner) => owner == kernel,
-            None => users.of(variable.symbol).contains(&kernel),
+            None => class.is_some_and(|class| users.of(variable.symbol).contains(&class)),
         })
     };
     facts.shared_variables.iter().filter(is_in).map(|variable| (variable.symbol, variable.size)).collect()
 }
 
+/// Kernels that reach the same functions: there may be thousands of either.
+type Class = u32;
+
 /// Which kernels use what.
+#[derive(Default)]
 struct Users {
-    variables: IdMap<SymbolId, Vec<FunctionId>>,
+    /// The kernels of each class.
+    classes: Vec<Vec<FunctionId>>,
+    class_of: IdMap<FunctionId, Class>,
+    variables: IdMap<SymbolId, Vec<Class>>,
     /// Per function whose code uses an array of unknown size: the kernels that reach it.
-    dynamic: IdMap<FunctionId, Vec<FunctionId>>,
+    dynamic: IdMap<FunctionId, Vec<Class>>,
 }
 
 impl Users {
@@ -320,20 +354,22 @@ impl Users {
             .map(|function| facts.references.of(function).iter().any(|&symbol| is_shared(symbol)))
             .collect();
         let kernels = facts.live.entries();
-        let mut users = Users { variables: IdMap::default(), dynamic: IdMap::default() };
+        let mut users = Users::default();
         if !uses_shared.contains(&true) {
             return users;
         }
         let reach = reach::find(facts.graph, facts.components, kernels, |function| uses_shared[function.index()]);
-        for &kernel in kernels {
-            for function in reach.of(kernel) {
+        users.classes = reach.classes(kernels);
+        for (class, members) in (0..).zip(&users.classes) {
+            users.class_of.extend(members.iter().map(|&kernel| (kernel, class)));
+            for function in members.first().into_iter().flat_map(|&kernel| reach.of(kernel)) {
                 for &symbol in facts.references.of(function).iter().filter(|&&symbol| is_shared(symbol)) {
                     let list = match symbols[symbol].definition {
                         Some(_) => users.variables.entry(symbol).or_default(),
                         None => users.dynamic.entry(function).or_default(),
                     };
-                    if list.last() != Some(&kernel) {
-                        list.push(kernel);
+                    if list.last() != Some(&class) {
+                        list.push(class);
                     }
                 }
             }
@@ -341,8 +377,33 @@ impl Users {
         users
     }
 
-    fn of(&self, symbol: SymbolId) -> &[FunctionId] {
+    fn of(&self, symbol: SymbolId) -> &[Class] {
         self.variables.get(&symbol).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn class_of(&self, kernel: FunctionId) -> Option<Class> {
+        self.class_of.get(&kernel).copied()
+    }
+
+    fn kernels(&self, class: Class) -> &[FunctionId] {
+        self.classes.get(class as usize).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn kernels_of<'a>(&'a self, classes: &'a IdSet<Class>) -> impl Iterator<Item = FunctionId> + 'a {
+        classes.iter().flat_map(|&class| self.kernels(class)).copied()
+    }
+
+    /// The kernel, if there is but one.
+    fn only_kernel(&self, classes: &[Class]) -> Option<FunctionId> {
+        match classes {
+            &[class] => self.kernels(class).first().copied().filter(|_| self.kernels(class).len() == 1),
+            _ => None,
+        }
+    }
+
+    /// The classes of kernels that use an array of unknown size.
+    fn with_dynamic(&self) -> IdSet<Class> {
+        self.dynamic.values().flatten().copied().collect()
     }
 }
 
@@ -350,34 +411,37 @@ impl Users {
 ///
 /// No array starts before `first`. All kernels that are connected through functions they share have to agree, so each connected set takes its largest start.
 fn agree_on_dynamic_starts(users: &Users, first: u64, end: &mut IdMap<FunctionId, u64>) -> IdMap<FunctionId, u64> {
-    let mut leader: IdMap<FunctionId, FunctionId> = IdMap::default();
-    fn find(leader: &mut IdMap<FunctionId, FunctionId>, kernel: FunctionId) -> FunctionId {
-        let mut root = kernel;
+    let mut leader: IdMap<Class, Class> = IdMap::default();
+    fn find(leader: &mut IdMap<Class, Class>, class: Class) -> Class {
+        let mut root = class;
         while let Some(&next) = leader.get(&root).filter(|&&next| next != root) {
             root = next;
         }
-        leader.insert(kernel, root);
+        leader.insert(class, root);
         root
     }
-    for kernels in users.dynamic.values() {
-        for pair in kernels.windows(2) {
+    for classes in users.dynamic.values() {
+        for pair in classes.windows(2) {
             let (a, b) = (find(&mut leader, pair[0]), find(&mut leader, pair[1]));
             leader.insert(a.max(b), a.min(b));
         }
     }
-    let mut start: IdMap<FunctionId, u64> = IdMap::default();
-    let concerned: IdSet<FunctionId> = users.dynamic.values().flatten().copied().collect();
-    for &kernel in &concerned {
-        let needed = end.get(&kernel).copied().unwrap_or(0).max(first).next_multiple_of(DYNAMIC_ALIGN);
-        let agreed = start.entry(find(&mut leader, kernel)).or_default();
+    let mut start: IdMap<Class, u64> = IdMap::default();
+    let concerned = users.with_dynamic();
+    for &class in &concerned {
+        let ends = users.kernels(class).iter().filter_map(|kernel| end.get(kernel)).copied();
+        let needed = ends.max().unwrap_or(0).max(first).next_multiple_of(DYNAMIC_ALIGN);
+        let agreed = start.entry(find(&mut leader, class)).or_default();
         *agreed = (*agreed).max(needed);
     }
-    for &kernel in &concerned {
-        let agreed = start.get(&find(&mut leader, kernel)).copied().unwrap_or(0);
-        let end = end.entry(kernel).or_default();
-        *end = (*end).max(agreed);
+    for &class in &concerned {
+        let agreed = start.get(&find(&mut leader, class)).copied().unwrap_or(0);
+        for kernel in users.kernels(class) {
+            let end = end.entry(*kernel).or_default();
+            *end = (*end).max(agreed);
+        }
     }
     (users.dynamic.iter())
-        .filter_map(|(&function, kernels)| Some((function, *start.get(&find(&mut leader, *kernels.first()?))?)))
+        .filter_map(|(&function, classes)| Some((function, *start.get(&find(&mut leader, *classes.first()?))?)))
         .collect()
 }

@@ -10,7 +10,7 @@ use cubin::elf::{SHF_CUDA_MERCURY, SHF_EXECINSTR, SHT_PROGBITS};
 use cubin::read::Section;
 use cubin::section::SectionType;
 use cubin::target::Views;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The arrangement of an object's sections.
 pub(super) struct Arrangement {
@@ -23,7 +23,7 @@ pub(super) struct Arrangement {
 }
 
 impl Arrangement {
-    /// Arranges sections. `Err`: the section whose other view can not be found.
+    /// Arranges sections. `Err`: the section whose other side can not be found.
     pub(super) fn of<'data>(sections: &[Section<'data>], views: Views) -> Result<Self, u32> {
         let mut machine = vec![None; sections.len()];
         let mut is_twin = vec![false; sections.len()];
@@ -53,6 +53,17 @@ impl Arrangement {
                 machine[section.index as usize] = Some(twin);
                 is_twin[twin as usize] = true;
             }
+        }
+        // A section that has the name of the machine's side of another, but no other side, has no place in one of the two outputs.
+        let twins: HashSet<&str, foldhash::fast::RandomState> = (sections.iter())
+            .filter(|section| is_twin[section.index as usize] && !is_code(section))
+            .map(|section| section.name)
+            .collect();
+        let is_left_over = |section: &&Section<'_>| {
+            !is_twin[section.index as usize] && !is_mercury(section) && !is_code(section) && twins.contains(section.name)
+        };
+        if let Some(section) = sections.iter().find(is_left_over) {
+            return Err(section.index);
         }
         let is_machine_only = |section: &&Section<'_>| {
             is_twin[section.index as usize] || (views == Views::Two && section.kind() == SectionType::CONSTANT_0)
@@ -106,7 +117,7 @@ struct Search<'file, 'data> {
     sections: &'file [Section<'data>],
     next: usize,
     /// The sections by name, once that order was found to be another.
-    by_name: Option<HashMap<&'data str, Vec<u32>, foldhash::fast::FixedState>>,
+    by_name: Option<HashMap<&'data str, Vec<u32>, foldhash::fast::RandomState>>,
 }
 
 impl<'file, 'data> Search<'file, 'data> {

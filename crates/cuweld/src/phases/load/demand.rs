@@ -4,7 +4,9 @@ use super::{Input, InputSymbol, ObjectFile, Place};
 use crate::id::{IdVec, InputSymbolId};
 use crate::phases::undefined::is_driver_function;
 use cubin::symbol::Binding;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// When an input takes part in a link.
 #[derive(Copy, Clone, Debug, Default, Eq, PartialEq)]
@@ -19,91 +21,112 @@ pub enum Demand {
 }
 
 /// The inputs that are not needed, in ascending order.
-pub(super) fn left_out(
+pub(super) fn left_out<'data>(
     inputs: &[Input<'_>],
     objects: &[Option<ObjectFile<'_>>],
-    symbols: &IdVec<InputSymbolId, InputSymbol<'_>>,
-    keep: &[String],
+    symbols: &IdVec<InputSymbolId, InputSymbol<'data>>,
+    keep: &'data [String],
 ) -> Vec<usize> {
-    let mut open: Vec<usize> = (0..inputs.len()).filter(|&index| inputs[index].demand != Demand::Always).collect();
-    if open.is_empty() {
-        return open;
+    if inputs.iter().all(|input| input.demand == Demand::Always) {
+        return Vec::new();
     }
     let symbols_of = |index: usize| {
         let object: Option<&ObjectFile<'_>> = objects.get(index).and_then(Option::as_ref);
         object.into_iter().flat_map(|object| object.symbols.iter()).map(|id| &symbols[id])
     };
-    let mut names = Names::default();
-    names.mentioned.extend(keep.iter().map(String::as_str));
-    for (index, _) in inputs.iter().enumerate().filter(|(_, input)| input.demand == Demand::Always) {
-        names.add(symbols_of(index));
+    let with = |demand: Demand| (0..inputs.len()).filter(move |&index| inputs[index].demand == demand);
+    let mut search = Search::default();
+    for index in with(Demand::Definition) {
+        for symbol in symbols_of(index).filter(|symbol| is_definition(symbol)) {
+            search.definitions.entry(symbol.name).or_default().push(index);
+        }
     }
+    for name in keep {
+        search.mention(name);
+    }
+    with(Demand::Always).for_each(|index| search.add(symbols_of(index)));
+    let mut taken = vec![false; inputs.len()];
+    let mut take = |search: &mut Search<'data>, index: usize| {
+        if !std::mem::replace(&mut taken[index], true) {
+            search.add(symbols_of(index));
+        }
+    };
+    let mut runtime_is_out = true;
     loop {
-        let before = open.len();
-        open.retain(|&index| {
-            let taken = inputs[index].demand == Demand::Definition && names.are_defined_by(symbols_of(index));
-            if taken {
-                names.add(symbols_of(index));
+        while let Some(Reverse((round, index, name))) = search.candidates.pop() {
+            search.round = round;
+            search.place = Some(index);
+            if !search.defined.contains(name) {
+                take(&mut search, index);
             }
-            !taken
-        });
-        if open.len() == before && names.lack_a_function() {
-            open.retain(|&index| {
-                let taken = inputs[index].demand == Demand::Runtime;
-                if taken {
-                    names.add(symbols_of(index));
-                }
-                !taken
-            });
         }
-        if open.len() == before {
-            return open;
+        if !(std::mem::take(&mut runtime_is_out) && search.lacks_a_function()) {
+            break;
         }
+        // All others come before it, and again after it.
+        search.place = Some(inputs.len());
+        with(Demand::Runtime).for_each(|index| take(&mut search, index));
     }
+    (0..inputs.len()).filter(|&index| inputs[index].demand != Demand::Always && !taken[index]).collect()
 }
 
-/// The names of what takes part so far.
+fn is_definition(symbol: &InputSymbol<'_>) -> bool {
+    symbol.binding != Binding::LOCAL && symbol.place() != Place::Undefined && !symbol.name.is_empty()
+}
+
+/// The search for objects that define what is missing.
+///
+/// It goes over the objects in rounds, each in link order: what one of them mentions is looked for in those behind it first, and in
+/// those before it in the next round. Only those that define a name which was mentioned are looked at.
 #[derive(Default)]
-struct Names<'data> {
-    defined: HashSet<&'data str, foldhash::fast::FixedState>,
+struct Search<'data> {
+    /// Which objects define a name.
+    definitions: HashMap<&'data str, Vec<usize>, foldhash::fast::RandomState>,
+    defined: HashSet<&'data str, foldhash::fast::RandomState>,
     /// Names that were mentioned without a definition. Some may be defined by now.
-    mentioned: HashSet<&'data str, foldhash::fast::FixedState>,
+    mentioned: HashSet<&'data str, foldhash::fast::RandomState>,
     /// The functions among them.
     functions: Vec<&'data str>,
+    /// What is to be looked at: in which round, which object, and the name that it defines.
+    candidates: BinaryHeap<Reverse<(usize, usize, &'data str)>>,
+    round: usize,
+    /// The object that is being looked at.
+    place: Option<usize>,
 }
 
-impl<'data> Names<'data> {
+impl<'data> Search<'data> {
+    /// Adds the names of an object that takes part.
     fn add<'table>(&mut self, symbols: impl Iterator<Item = &'table InputSymbol<'data>>)
     where
         'data: 'table,
     {
         for symbol in symbols {
-            if symbol.binding == Binding::LOCAL || symbol.name.is_empty() {
-                continue;
-            }
-            if symbol.place() != Place::Undefined {
+            if is_definition(symbol) {
                 self.defined.insert(symbol.name);
-            } else if self.mentioned.insert(symbol.name) && symbol.is_function() {
+            } else if symbol.binding != Binding::LOCAL
+                && !symbol.name.is_empty()
+                && self.mention(symbol.name)
+                && symbol.is_function()
+            {
                 self.functions.push(symbol.name);
             }
         }
     }
 
-    /// Whether an object defines a name that is missing.
-    fn are_defined_by<'table>(&self, mut symbols: impl Iterator<Item = &'table InputSymbol<'data>>) -> bool
-    where
-        'data: 'table,
-    {
-        symbols.any(|symbol| {
-            symbol.binding != Binding::LOCAL
-                && symbol.place() != Place::Undefined
-                && self.mentioned.contains(symbol.name)
-                && !self.defined.contains(symbol.name)
-        })
+    /// Adds a name that something needs, and says whether it is new.
+    fn mention(&mut self, name: &'data str) -> bool {
+        let is_new = self.mentioned.insert(name);
+        if is_new && !self.defined.contains(name) {
+            for &index in self.definitions.get(name).into_iter().flatten() {
+                let round = if self.place.is_none_or(|place| place < index) { self.round } else { self.round + 1 };
+                self.candidates.push(Reverse((round, index, name)));
+            }
+        }
+        is_new
     }
 
     /// Whether a function is missing that the driver will not provide.
-    fn lack_a_function(&self) -> bool {
+    fn lacks_a_function(&self) -> bool {
         self.functions.iter().any(|name| !self.defined.contains(name) && !is_driver_function(name))
     }
 }

@@ -20,8 +20,10 @@ use cubin::relocation::{Entries, RelocationType};
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::{Target, Views};
+use foldhash::fast::RandomState;
 use rayon::prelude::*;
 use std::hash::{BuildHasher, Hasher};
+use std::sync::LazyLock;
 
 /// An object to link: a name for messages and its bytes.
 #[derive(Copy, Clone, Debug)]
@@ -248,9 +250,12 @@ pub struct InputSymbol<'data> {
 const _: () = assert!(size_of::<InputSection<'_>>() == 80);
 const _: () = assert!(size_of::<InputSymbol<'_>>() == 48);
 
+/// How names are hashed: in every run differently, so that nobody can make a file of names that all collide.
+static NAME_STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+
 /// The hash of a name, which is never 0.
 pub fn name_hash(name: &[u8]) -> u32 {
-    let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+    let mut hasher = NAME_STATE.build_hasher();
     hasher.write(name);
     (hasher.finish() as u32).max(1)
 }

@@ -8,13 +8,13 @@ use super::{
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
 use crate::options::Options;
-use crate::phases::explain;
+use crate::phases::{attributes, explain};
 use crate::stubs;
 use crate::views;
 use cubin::callgraph::{self, Edge};
 use cubin::compat::Tag;
 use cubin::elf::{SHF_ALLOC, SHF_CUDA_MERCURY, SHF_EXECINSTR, SHT_PROGBITS, SHT_REL, SHT_RELA, SymbolRecord};
-use cubin::info::{self, Attribute};
+use cubin::info::{self, Attribute, Record};
 use cubin::read::{File, Section};
 use cubin::relocation::{self, RelocationType};
 use cubin::section::SectionType;
@@ -77,7 +77,7 @@ pub(super) fn read<'data>(
             let message = Message::NoMachineCode { file: input.name.into(), target: options.target.name.into() };
             Box::new(Diagnostic::new(message).hint(COMPILE_OR_HAND_OVER))
         }
-        Some(section) => damaged(Damage::of(section, "the machine's side of it is missing".into())),
+        Some(section) => damaged(Damage::of(section, "its other side is missing: the Mercury view's, or the machine's".into())),
         None => damaged(Damage("the machine's side of the program is missing".into())),
     })?;
     let reader = Reader { file: &file, arrangement, views: options.target.views };
@@ -330,14 +330,24 @@ impl<'data> Reader<'_, 'data> {
     /// Checks every attribute record, and notes the two that concern all functions with their symbols.
     fn read_attributes(&self, sections: &[InputSection<'data>], symbols: &mut [InputSymbol<'data>]) -> Result<(), Damage> {
         for (raw, section) in self.arranged().zip(sections).take(self.arrangement.linked()) {
+            if section.role == Role::Compatibility {
+                check_compatibility(raw)?;
+            }
             if !matches!(section.role, Role::ModuleInfo | Role::FunctionInfo) {
                 continue;
             }
+            let wrong_form = |record: &Record<'_>| Damage::of(raw, format!("attribute {} is of a wrong form", record.attribute));
             for record in section.machine.map(|id| info::records(sections[id.index()].data)).into_iter().flatten() {
-                record.map_err(|error| error.in_section(raw))?;
+                let record = record.map_err(|error| error.in_section(raw))?;
+                if attributes::is_of_wrong_form(&record) {
+                    return Err(wrong_form(&record));
+                }
             }
             for record in info::records(section.data) {
                 let record = record.map_err(|error| error.in_section(raw))?;
+                if attributes::is_of_wrong_form(&record) {
+                    return Err(wrong_form(&record));
+                }
                 for symbol in record.symbols() {
                     if symbol as usize >= symbols.len() {
                         return Err(Damage::of(
@@ -415,19 +425,20 @@ impl<'data> Reader<'_, 'data> {
     }
 
     fn calls(&self, symbols: &[InputSymbol<'data>]) -> Result<Vec<CallRecord<'data>>, Damage> {
-        let strings = self.file.strings();
         let mut records = Vec::new();
         for section in self.file.sections() {
+            let mut strings = self.file.strings_for(section.data.len() / callgraph::ENTRY_SIZE);
             let function = |index: u32| match symbols.get(index as usize) {
                 Some(symbol) if symbol.is_function() => Ok(InputSymbolId::from_index(index as usize)),
                 Some(symbol) => Err(Damage::of(section, format!("call graph names '{}', which is no function", symbol.name))),
                 None => Err(Damage::of(section, format!("call graph names symbol {index} of {}", symbols.len()))),
             };
-            let prototype = |offset: u32| {
-                strings
-                    .as_ref()
-                    .and_then(|table| table.get(offset))
-                    .ok_or_else(|| Damage::of(section, format!("prototype at offset {offset:#x} lies outside the string table")))
+            let mut prototype = |offset: u32| {
+                let found = strings
+                    .as_mut()
+                    .map_or(Ok(None), |strings| strings.get(offset))
+                    .map_err(|error| error.in_section(section))?;
+                found.ok_or_else(|| Damage::of(section, format!("prototype at offset {offset:#x} lies outside the string table")))
             };
             match section.kind() {
                 SectionType::CALLGRAPH => {
@@ -461,6 +472,27 @@ impl<'data> Reader<'_, 'data> {
         }
         Ok(records)
     }
+}
+
+/// Checks the properties that decide on which GPUs code runs.
+fn check_compatibility(section: &Section<'_>) -> Result<(), Damage> {
+    let mut runs_on_others = 0;
+    for record in info::records(section.data) {
+        let record = record.map_err(|error| error.in_section(section))?;
+        let tag = Tag(record.attribute.0);
+        let is_right = match tag {
+            Tag::ISA_CLASS | Tag::MERCURY_ISA_MAJOR_MINOR_VERSION => record.format != info::format::SIZED,
+            Tag::CAN_FASTPATH_FINALIZE => {
+                runs_on_others += 1;
+                record.payload.len() == 8 && runs_on_others == 1
+            }
+            _ => true,
+        };
+        if !is_right {
+            return Err(Damage::of(section, format!("property {tag} is of a wrong form, or is there twice")));
+        }
+    }
+    Ok(())
 }
 
 /// More than most sections are aligned to, and little enough that padding takes no memory to speak of.

@@ -80,7 +80,7 @@ pub(super) struct Walk<'facts, 'data> {
     pub(super) facts: &'facts Facts<'facts, 'data>,
     pub(super) plan: Plan<'data>,
     /// Sections that inputs share by name.
-    pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::FixedState>,
+    pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::RandomState>,
     pub(super) shared: Vec<SharedVariable>,
     pub(super) small_constants: constants::SmallConstants<'data>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
