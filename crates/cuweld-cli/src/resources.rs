@@ -10,10 +10,8 @@ pub const MANY_FILES: usize = 64;
 pub enum Size {
     /// It is done before other threads have started.
     Small,
-    /// It has many bytes.
+    /// It has many bytes, or many files.
     Large,
-    /// It has many files.
-    ManyFiles,
 }
 
 impl Size {
@@ -27,9 +25,6 @@ impl Size {
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 const PAGE: usize = 2 << 20;
 
-/// So many threads get along with one heap.
-const FEW_THREADS: usize = 4;
-
 /// Starts threads: as many as were asked for, or as the size of the link is worth.
 ///
 /// The heap of a large link is in huge pages: a link of ten thousand functions touches some ten thousand pages of memory for the first
@@ -41,8 +36,7 @@ pub fn take(threads: Option<u32>, size: Size) {
         _ => std::thread::available_parallelism().map_or(1, usize::from),
     };
     if size != Size::Small {
-        // Those who read many files ask for memory too often to share a heap.
-        expect_much(threads <= FEW_THREADS && size != Size::ManyFiles);
+        expect_much();
     }
     // This thread works, too: it would only wait for the others otherwise.
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
@@ -53,10 +47,10 @@ pub fn take(threads: Option<u32>, size: Size) {
 }
 
 /// Asks for room for everything that the link is going to need, in one piece of huge pages. What is not used is only an
-/// address. Other threads have heaps of their own, in small pages, unless this one is for all. Without effect where the C library or the system do not offer this.
+/// address. Other threads have heaps of their own, in small pages. Without effect where the C library or the system do not offer this.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
-fn expect_much(for_all_threads: bool) {
+fn expect_much() {
     /// Some systems promise no more memory than they have; then less is asked for.
     const ROOMS: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
     // SAFETY: the calls take no pointers but the one that `malloc` returned, which is not used after `free`. The advice
@@ -65,9 +59,6 @@ fn expect_much(for_all_threads: bool) {
         // It is never shrunk, grows in large steps, and a large table is no piece of its own.
         for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_TOP_PAD, PAGE as i32), (libc::M_MMAP_MAX, 0)] {
             libc::mallopt(parameter, value);
-        }
-        if for_all_threads {
-            libc::mallopt(libc::M_ARENA_MAX, 1);
         }
         for room in ROOMS {
             let memory = libc::malloc(room);
@@ -108,7 +99,7 @@ pub fn touch_ahead(size: usize) {
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
-fn expect_much(_: bool) {}
+fn expect_much() {}
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]

@@ -12,7 +12,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 const LARGE: usize = 1 << 20;
 
 /// After this many bytes, the memory of inputs is given back.
-const NOW_AND_THEN: usize = 4 << 20;
+const NOW_AND_THEN: usize = 12 << 20;
 /// For each input there have to be so many: to give back memory takes a call for each.
 const FOR_EACH: usize = 4 << 10;
 
