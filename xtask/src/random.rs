@@ -263,7 +263,9 @@ fn report(request: &Request, tally: &Tally) {
     );
     let [in_place, moved] = tally.recoded;
     if in_place + moved > 0 {
-        println!("{in_place} the same but for code that the reference generated anew, {moved} but for that and the offsets that follow");
+        println!(
+            "{in_place} the same but for code that the reference generated anew, {moved} but for that and the offsets that follow"
+        );
     }
     let mut classes: Vec<_> = tally.differing.iter().collect();
     classes.sort_by_key(|(name, seeds)| (std::cmp::Reverse(seeds.len()), name.as_str()));

@@ -112,7 +112,8 @@ impl<'data> Linker<'data> {
     }
 
     fn open<'bytes>(&mut self, name: &str, bytes: &'bytes [u8]) -> Result<Unpacked<'bytes>, Failure> {
-        let raw = RawInput { name: name.to_owned().into(), path: name.to_owned().into(), bytes, member: false, demand: Demand::Always };
+        let raw =
+            RawInput { name: name.to_owned().into(), path: name.to_owned().into(), bytes, member: false, demand: Demand::Always };
         let found = unpack(&[raw], &self.unpack, &mut self.report)?;
         for unit in &found.units {
             if let Code::Cubin(object) = &unit.code
