@@ -23,6 +23,8 @@ enum Of {
     Section(&'static str),
     /// In one whose name is this and that of a function whose code differs.
     Function(&'static str),
+    /// In one whose name starts like this: it belongs to a kernel, and holds something of every function that the kernel reaches.
+    Kernel(&'static str),
     /// In what the section or table of this name says of such a function.
     FunctionIn(&'static str),
 }
@@ -32,7 +34,7 @@ enum Property {
     Any,
     /// The one of this name.
     Named(&'static str),
-    /// The places of relocations, and nothing else about them.
+    /// The places of relocations, what those of a function's code add to its own address, and nothing else about them.
     Places,
     /// What relocations add to the address of a function whose code differs, and nothing else about them.
     Addends,
@@ -80,7 +82,7 @@ const FOLLOWS: [Follows; 30] = [
     follows(Area::Info, Of::Function(".nv.info."), Property::Origin),
     follows(Area::Contents, Of::Function(".text."), Property::Any),
     follows(Area::Contents, Of::Function(".nv.capmerc.text."), Property::Any),
-    follows(Area::Contents, Of::Function(".nv.constant2."), Property::Any),
+    follows(Area::Contents, Of::Kernel(".nv.constant2."), Property::Any),
     follows(Area::Contents, Of::FunctionIn(FRAMES), Property::Any),
     follows(Area::Contents, Of::FunctionIn(LINES), Property::Any),
     follows(Area::Contents, Of::FunctionIn(MACHINE_LINES), Property::Any),
@@ -105,7 +107,11 @@ pub fn regenerated(differences: Vec<Difference>) -> Regenerated {
     let code = differences.iter().filter(|difference| difference.area == Area::Contents);
     let functions: Vec<String> =
         code.filter_map(|difference| Some(last_name(&difference.place).strip_prefix(".text.")?.to_owned())).collect();
-    let is_explained = |difference: &Difference| FOLLOWS.iter().any(|row| row.explains(difference, &functions, &differences));
+    // Code that came out as it was before is without a record of how it was made, too.
+    let origins = differences.iter().filter(|difference| difference.area == Area::Info && is_origin(difference));
+    let same_code = origins.filter_map(|difference| Some(last_name(&difference.place).strip_prefix(".nv.info.")?.to_owned()));
+    let concerned: Vec<String> = functions.iter().cloned().chain(same_code).collect();
+    let is_explained = |difference: &Difference| FOLLOWS.iter().any(|row| row.explains(difference, &concerned, &differences));
     let others = differences.iter().filter(|difference| functions.is_empty() || !is_explained(difference)).cloned().collect();
     Regenerated { functions, others }
 }
@@ -118,6 +124,7 @@ impl Follows {
             Of::Any => true,
             Of::Section(section) => name == section,
             Of::Function(prefix) => name.strip_prefix(prefix).is_some_and(differs),
+            Of::Kernel(prefix) => name.starts_with(prefix),
             Of::FunctionIn(section) => difference.place.starts_with(&format!("'{section}' ")) && differs(name),
         };
         let is_meant = |property: &Property| match (property, &difference.change) {
@@ -125,9 +132,7 @@ impl Follows {
             (Property::Named(name), Change::Value { what, .. }) => what == name,
             (Property::Places | Property::Offsets, _) => true,
             (Property::Addends, Change::OnlyLeft(text) | Change::OnlyRight(text)) => differs(last_name(text)),
-            (Property::Origin, Change::OnlyLeft(text) | Change::OnlyRight(text)) => {
-                ORIGINS.iter().any(|part| text.contains(part))
-            }
+            (Property::Origin, _) => is_origin(difference),
             _ => false,
         };
         self.area == difference.area
@@ -137,16 +142,28 @@ impl Follows {
     }
 }
 
-/// Takes out of a line what may differ; nothing is left of a line that may not.
-type Blank = fn(&str) -> Option<&str>;
+/// Whether a difference is about a record that says how code was made.
+fn is_origin(difference: &Difference) -> bool {
+    match &difference.change {
+        Change::OnlyLeft(text) | Change::OnlyRight(text) => ORIGINS.iter().any(|part| text.contains(part)),
+        Change::Value { .. } | Change::Order { .. } => false,
+    }
+}
+
+/// Takes out of a line about some place what may differ; nothing is left of a line that may not.
+type Blank = for<'text> fn(&'text str, &str) -> Option<&'text str>;
 
 impl Property {
     /// How lines of a list look that may differ in this property alone.
     fn blank(&self) -> Option<Blank> {
         match self {
-            Property::Places => Some(|text| Some(text.split_once(' ')?.1)),
-            Property::Addends => Some(|text| Some(text.rsplit_once(' ')?.0)),
-            Property::Offsets => Some(|text| {
+            Property::Places => Some(|text, place| {
+                let behind_place = text.split_once(' ')?.1;
+                let is_own = last_name(place).strip_prefix(".rela.text.") == Some(last_name(text));
+                if is_own { Some(behind_place.rsplit_once(' ')?.0) } else { Some(behind_place) }
+            }),
+            Property::Addends => Some(|text, _| Some(text.rsplit_once(' ')?.0)),
+            Property::Offsets => Some(|text, _| {
                 let name = text.split(' ').nth(1).filter(|name| LISTS_OF_OFFSETS.iter().any(|part| name.contains(part)))?;
                 Some(name)
             }),
@@ -160,13 +177,13 @@ fn are_equal(all: &[Difference], one: &Difference, blank: Blank) -> bool {
     let (mut left, mut right) = (Vec::new(), Vec::new());
     for difference in all.iter().filter(|other| (other.area, &other.place) == (one.area, &one.place)) {
         match &difference.change {
-            Change::OnlyLeft(text) => left.extend(blank(text)),
-            Change::OnlyRight(text) => right.extend(blank(text)),
+            Change::OnlyLeft(text) => left.extend(blank(text, &one.place)),
+            Change::OnlyRight(text) => right.extend(blank(text, &one.place)),
             _ => return false,
         }
     }
     let has_a_counterpart = match &one.change {
-        Change::OnlyLeft(text) | Change::OnlyRight(text) => blank(text).is_some(),
+        Change::OnlyLeft(text) | Change::OnlyRight(text) => blank(text, &one.place).is_some(),
         _ => false,
     };
     has_a_counterpart && left == right
