@@ -1,6 +1,6 @@
-//! Links for sm_100 and later against the reference itself, if it is installed: programs that use NVIDIA's libraries, which can not be
-//! stored here, and every pair of architectures. The results are the same to the byte, but for what follows from machine code that the
-//! reference generates anew.
+//! Links of compiled programs against the reference itself, if it is installed: for sm_100 and later those that use NVIDIA's libraries,
+//! which can not be stored here, and every pair of architectures. The results are the same to the byte, but for what follows from
+//! machine code that the reference generates anew.
 
 #![cfg(unix)]
 
@@ -69,6 +69,27 @@ fn objects_for_a_debugger_are_linked_like_the_reference_links_them() {
         bench.compile("called.cu", target, &["-G", "-cubin"]);
         for options in ["-g", "", "-g -suppress-debug-info", "-r"] {
             bench.compare(target, &format!("{options} debugged.cubin called.cubin"));
+        }
+    }
+}
+
+/// Each unit is compiled in another way. Of functions that both have, the reference makes debug information for two views from memory
+/// that it has not written, so there it is made for one unit at most.
+#[test]
+fn units_that_share_code_are_linked_like_the_reference_links_them() {
+    let Some(bench) = Bench::new() else { return };
+    for (target, ways) in [
+        ("sm_75", &[("-G", "-G"), ("-lineinfo", "-G")][..]),
+        ("sm_90", &[("-G", "-G"), ("-G", "-lineinfo"), ("-O1", "-O3")]),
+        ("sm_100", &[("-lineinfo", "-O3")]),
+        ("sm_120", &[("-O3", "-lineinfo")]),
+    ] {
+        for (first, second) in ways {
+            bench.compile("shapes_first.cu", target, &[first]);
+            bench.compile("shapes_second.cu", target, &[second]);
+            for options in ["", "-g"] {
+                bench.compare(target, &format!("{options} shapes_first.o shapes_second.o"));
+            }
         }
     }
 }
@@ -170,6 +191,8 @@ impl Bench {
         let [reference, found] = self.both(target, arguments);
         assert_eq!((found.status, &found.messages), (reference.status, &reference.messages), "{target} {arguments}");
         assert_same_but_for_code(&reference, &found, &format!("{target} {arguments}"));
+        let has_one_view = Target::all().iter().any(|known| known.name == target && known.views == Views::One);
+        assert!(!has_one_view || found.image == reference.image, "{target} {arguments}: other code");
     }
 
     /// Either linker may refuse, the reference for the target, this one for the code.
