@@ -77,7 +77,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
     if has_many_files {
-        resources::take(arguments.execution.threads, Size::Large);
+        resources::take(arguments.execution.threads, Size::ManyFiles);
     }
     // It is not worth the time to give them back one by one at the end.
     let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));
