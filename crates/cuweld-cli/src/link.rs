@@ -82,9 +82,12 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     // It is not worth the time to give them back one by one at the end.
     let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));
     if !has_many_files {
-        resources::take(arguments.execution.threads, Size::of(files.size()));
+        let size = Size::of(files.size());
+        resources::take(arguments.execution.threads, size);
+        if size == Size::Large {
+            resources::touch_ahead(files.bytes().map(|bytes| cuweld::least_memory(bytes.as_ref(), target)).sum());
+        }
     }
-    resources::touch_ahead(files.bytes().map(|bytes| cuweld::least_memory(bytes.as_ref(), target)).sum());
     files.check_outputs(arguments, report)?;
     if let Some(folder) = &arguments.files.save_dir {
         save::save(folder, arguments, &files, report)?;

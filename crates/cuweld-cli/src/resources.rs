@@ -50,7 +50,8 @@ pub fn take(threads: Option<u32>, size: Size) {
 }
 
 /// Asks for room for everything that the link is going to need, in one piece of huge pages. What is not used is only an
-/// address. Other threads have heaps of their own, in small pages. Without effect where the C library or the system do not offer this.
+/// address. Other threads have heaps of their own, in small pages. Without effect where the C library or the system do not offer
+/// this.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
 fn expect_much() {
@@ -80,8 +81,8 @@ fn expect_much() {
     }
 }
 
-/// Lets another thread touch memory that this one is about to need, so that the system does its work on it beside this one's.
-/// Without effect if there is no other thread, or where the system does not offer this.
+/// Lets another thread touch memory that this one is about to need, so that the system does its work on it beside this one's. The heap
+/// is that of a [large](Size::Large) link: it gives nothing back, and takes what comes next from where it ended. Without effect if there is no other thread, or where the system does not offer this.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #[allow(unsafe_code, reason = "the system is told which memory comes next")]
 pub fn touch_ahead(size: usize) {
