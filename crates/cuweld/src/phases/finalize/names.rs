@@ -1,8 +1,9 @@
 //! Names: every name's place in the two string tables.
 //!
-//! Where a file has two views, the tables are those of the [linked](crate::phases::names) view with the other one's names behind them: in the table of section names, the machine's name of a section is
-//! written over the linked one (it is never longer), and the linked one follows again, in full, with those of all other
-//! sections of that view; in the table of symbol names, the machine's names of sections follow.
+//! Where a file has two views, the tables are those of the [linked](crate::phases::names) view with the other one's names behind
+//! them: in the table of section names, the machine's name of a section is written over the linked one (it is never longer), and
+//! the linked one follows again, in full, with those of all other sections of that view; in the table of symbol names, the
+//! machine's names of sections follow.
 
 use super::Facts;
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};

@@ -14,8 +14,8 @@ use crate::phases::reach;
 use crate::phases::resolve::Fate;
 use cubin::elf::SHF_INFO_LINK;
 use cubin::target::Views;
-use foldhash::fast::FixedState;
-use std::collections::{HashMap, HashSet};
+use foldhash::fast::RandomState;
+use std::collections::HashSet;
 
 /// The constants of one function, while copies of the function come and go.
 #[derive(Debug)]
@@ -209,9 +209,9 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
 #[derive(Default)]
 pub struct SmallConstants<'data> {
     /// Contents and alignments of small sections.
-    seen: HashSet<(&'data [u8], u64), FixedState>,
+    seen: HashSet<(&'data [u8], u64), RandomState>,
     /// The size that each output section would have with those that were left out.
-    sizes: HashMap<SectionId, u64, FixedState>,
+    sizes: IdMap<SectionId, u64>,
 }
 
 /// What the reference linker does with constants when it knows which kernels are used.
