@@ -44,7 +44,7 @@ impl References {
         graph: &CallGraph<'_>,
         components: &Components,
         live: &LiveSet,
-        is_wanted: fn(&Symbol<'_>) -> bool,
+        is_wanted: fn(&Symbol) -> bool,
     ) -> Vec<FunctionId> {
         let symbols = resolution.symbols();
         let wanted: Vec<bool> = (resolution.functions().ids())

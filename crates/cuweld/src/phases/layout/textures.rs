@@ -104,7 +104,7 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     if !facts.options.executable() || !any {
         return Ok(TextureLayout::default());
     }
-    let kernels_that_reach = |is_wanted: fn(&Symbol<'_>) -> bool| {
+    let kernels_that_reach = |is_wanted: fn(&Symbol) -> bool| {
         facts.references.kernels_that_reach(facts.resolution, facts.graph, facts.components, facts.live, is_wanted)
     };
     let kernels = kernels_that_reach(is_texture);
@@ -132,7 +132,7 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
         size[bank] = base + 4 * slots.len() as u64;
     }
     let is_sampler = references.iter().copied().filter(|&id| symbols[id].kind == SymbolKind::SAMPLER).collect();
-    let is_more_than_texture = |symbol: &Symbol<'_>| is_texture(symbol) && symbol.kind != SymbolKind::TEXTURE;
+    let is_more_than_texture = |symbol: &Symbol| is_texture(symbol) && symbol.kind != SymbolKind::TEXTURE;
     let with_samplers = match facts.live.kernels() {
         [only] => IdSet::from_iter([*only]),
         _ => kernels_that_reach(is_more_than_texture).into_iter().collect(),
