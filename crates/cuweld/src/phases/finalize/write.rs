@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 /// How many bytes are made at a time.
-const PART_SIZE: u64 = 128 << 10;
+const PART_SIZE: u64 = 256 << 10;
 
 /// Below this, it takes longer to hand bytes over than to copy them.
 const SMALL: u64 = 64 << 10;
