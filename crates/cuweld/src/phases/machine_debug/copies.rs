@@ -49,13 +49,13 @@ impl<'data> Facts<'_, 'data> {
         Some(self.inputs().symbols()[definition].size)
     }
 
-    /// What a relocation adds to the address of a function. The object has another copy of it; `linked` is what the linked view adds.
-    pub(super) fn addend(&self, symbol: InputSymbolId, addend: i64, linked: Option<i64>) -> i64 {
+    /// What a relocation adds to the address of a function. If the object has another copy of it, what the linked view adds may be needed.
+    pub(super) fn addend(&self, symbol: InputSymbolId, addend: i64, linked: impl FnOnce() -> Option<i64>) -> i64 {
         let place = || {
             let function = self.other_copy(symbol).filter(|_| addend > 0)?;
             let size = self.inputs().sections()[self.code(function)?.1].size;
             if self.relocate.options.imitate_defects {
-                let place = linked?.cast_unsigned();
+                let place = linked()?.cast_unsigned();
                 let is_end = place >= self.mercury_size(function)?;
                 return Some(if is_end { size } else { self.places(function).machine_from(place).unwrap_or(0) });
             }

@@ -25,6 +25,7 @@ use cubin::symbol::SymbolKind;
 use cubin::target::Views;
 use lines::Tables;
 use rayon::prelude::*;
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 
 /// The machine's side of every section of debug information.
@@ -195,11 +196,8 @@ impl<'data> Facts<'_, 'data> {
         is_known.then_some(Subject { function, is_current: fate != Fate::Replaced })
     }
 
-    /// What the linked view adds to addresses of functions, by place; needed only to imitate the reference linker.
+    /// What the linked view adds to addresses of functions, by place.
     fn linked_addends(&self, file: FileId, linked: InputSectionId) -> HashMap<u64, i64> {
-        if !self.relocate.options.imitate_defects {
-            return HashMap::new();
-        }
         self.relocations(file, linked).map(|entry| (entry.offset, entry.addend)).collect()
     }
 
@@ -240,7 +238,7 @@ impl<'data> Facts<'_, 'data> {
     fn settle(&self, section: &OutputSection<'_>, piece: &DraftPiece, bases: &IdMap<InputSectionId, u64>) -> Settled {
         let is_taken_apart = matches!(form(section), Form::Frames | Form::Lines);
         let file = self.inputs().file_of_section(piece.linked);
-        let linked = self.linked_addends(file, piece.linked);
+        let linked = LazyCell::new(|| self.linked_addends(file, piece.linked));
         let mut settled = Settled::default();
         for entry in self.relocations(file, piece.machine).rev() {
             let Some(symbol) = entry.symbol else { continue };
@@ -268,7 +266,7 @@ impl<'data> Facts<'_, 'data> {
                 }
                 _ => match self.relocate.decide(section, file, symbol, entry, true) {
                     Decision::Keep(mut kept) => {
-                        kept.addend = self.addend(symbol, kept.addend, linked.get(&place).copied());
+                        kept.addend = self.addend(symbol, kept.addend, || linked.get(&place).copied());
                         settled.kept.push(kept);
                     }
                     Decision::Apply(patch, _) | Decision::ApplyUnrecorded(patch) => {
