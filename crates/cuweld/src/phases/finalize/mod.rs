@@ -57,7 +57,7 @@ pub struct Facts<'facts, 'data> {
     /// The attributes.
     pub info: &'facts Info,
     /// The machine's side of debug information, where there are two views.
-    pub machine_debug: &'facts MachineDebug,
+    pub machine_debug: &'facts MachineDebug<'data>,
     /// The numbers of sections and symbols.
     pub numbering: &'facts Numbering,
     /// What was asked for.
@@ -279,7 +279,7 @@ impl Facts<'_, '_> {
                 self.name_companion(id, out);
             }
             _ => match self.machine_debug.of(id) {
-                Some(contents) if view == View::Machine => out.copy_from_slice(&contents.bytes),
+                Some(contents) if view == View::Machine => contents.write(out),
                 _ => return self.write_pieces(file_section, section, out),
             },
         }
@@ -329,7 +329,7 @@ impl Facts<'_, '_> {
     fn unchanged_pieces(&self, part: FileSection, size: u64) -> Option<Vec<(u64, &[u8])>> {
         let section = &self.plan.sections()[part.section];
         if let (View::Machine, Some(contents)) = (part.view, self.machine_debug.of(part.section)) {
-            return Some(vec![(0, &contents.bytes)]);
+            return contents.unchanged();
         }
         let is_patched = !self.relocations.in_view(part.section, part.view).patches.is_empty();
         if is_patched || !matches!(section.content, Content::Pieces | Content::Debug) {
@@ -422,7 +422,7 @@ impl Facts<'_, '_> {
                 source.map_or(0, |source| self.inputs.sections()[source].size)
             }
             _ => match self.machine_debug.of(id) {
-                Some(contents) if view == View::Machine => contents.bytes.len() as u64,
+                Some(contents) if view == View::Machine => contents.size(),
                 _ => self.layout.size(id),
             },
         }
