@@ -15,7 +15,6 @@ use super::live::LiveSet;
 use super::load::Inputs;
 use super::machine_debug::MachineDebug;
 use super::merge::{Content, OutputSection, Plan};
-use super::names::LinkedNames;
 use super::number::{FileSection, Numbering, prototyped};
 use super::relocate::{Kept, Referent, Relocations};
 use super::resolve::{Fate, Resolution};
@@ -32,6 +31,7 @@ use cubin::relocation::{self, Mode, Relocation};
 use cubin::section::SectionType;
 use cubin::write::Image;
 use names::Names;
+pub use names::{Named, name};
 use rayon::prelude::*;
 
 /// The facts that the file is made from.
@@ -90,8 +90,8 @@ pub struct Finished<'facts, 'data> {
 }
 
 /// Makes everything but the copy of the inputs' bytes.
-pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>, linked_names: LinkedNames) -> Finished<'facts, 'data> {
-    let (names, section_names, symbol_names) = names::name(&facts, linked_names);
+pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>, named: Named) -> Finished<'facts, 'data> {
+    let Named { names, section_names, symbol_names } = named;
     let sections = facts.plan.sections();
     let mut bodies: Vec<Body> = (facts.numbering.sections().par_iter().with_min_len(1024))
         .map(|&part| {
