@@ -6,6 +6,7 @@
 
 use super::{Body, Finished, symbols};
 use crate::phases::merge::Content;
+use crate::phases::number::FileSection;
 use cubin::elf::{Header, ProgramHeader, SectionHeader};
 use std::io::{self, Read};
 use std::ops::Range;
@@ -28,7 +29,7 @@ const HEADERS_AT_ONCE: usize = 1024;
 /// A piece of the file.
 enum Piece {
     FileHeader,
-    /// A section, counted from the first behind the null section.
+    /// The section with this number.
     Section(usize),
     /// Section headers from this one on.
     SectionHeaders(usize),
@@ -139,8 +140,8 @@ impl Finished<'_, '_> {
 
     /// The size of a piece's entries, if it consists of entries that are made one by one.
     fn entry_size(&self, index: usize) -> Option<u64> {
-        let Piece::Section(index) = self.piece(index) else { return None };
-        let section = &self.facts.plan.sections()[self.facts.numbering.sections()[index].section];
+        let Piece::Section(number) = self.piece(index) else { return None };
+        let section = &self.facts.plan.sections()[self.file_section(number).section];
         let has_entries =
             matches!(section.content, Content::Symbols | Content::Relocations { .. } | Content::ResolvedRelocations);
         has_entries.then_some(section.entry_size.into())
@@ -149,10 +150,10 @@ impl Finished<'_, '_> {
     /// A piece of this size whose bytes are there already.
     fn made(&self, index: usize, size: u64) -> Option<Vec<(u64, &[u8])>> {
         match self.piece(index) {
-            Piece::Section(index) => match &self.bodies[index] {
+            Piece::Section(number) => match &self.bodies[number] {
                 Body::Made(bytes) => Some(vec![(0, bytes)]),
                 Body::FromFacts => {
-                    let pieces = self.facts.unchanged_pieces(self.facts.numbering.sections()[index], size)?;
+                    let pieces = self.facts.unchanged_pieces(self.file_section(number), size)?;
                     // Many small ones are put together first.
                     (pieces.len() as u64 * SMALL <= size).then_some(pieces)
                 }
@@ -168,7 +169,8 @@ impl Finished<'_, '_> {
             let middle = pieces.start.midpoint(pieces.end);
             // Pieces that take room stand in the file in the order of their numbers.
             let mut places = (middle..pieces.end).map(|index| self.place(index));
-            let behind = places.find(|place| !place.is_empty()).map_or(bytes.end, |place| place.start.max(bytes.start));
+            let behind =
+                places.find(|place| !place.is_empty()).map_or(bytes.end, |place| place.start.clamp(bytes.start, bytes.end));
             let (first, second) = out.split_at_mut((behind - bytes.start) as usize);
             let (first, second) = rayon::join(
                 || self.write_pieces(pieces.start..middle, bytes.start..behind, first),
@@ -190,17 +192,23 @@ impl Finished<'_, '_> {
 
     /// How many pieces there are.
     fn pieces(&self) -> usize {
-        2 + self.bodies.len() + self.image.sections.len().div_ceil(HEADERS_AT_ONCE)
+        1 + self.bodies.len() + self.image.sections.len().div_ceil(HEADERS_AT_ONCE)
     }
 
     fn piece(&self, index: usize) -> Piece {
         let sections = self.bodies.len();
         match index {
+            // The null section has no bytes.
             0 => Piece::FileHeader,
-            _ if index <= sections => Piece::Section(index - 1),
+            _ if index < sections => Piece::Section(index),
             _ if index + 1 == self.pieces() => Piece::ProgramHeaders,
-            _ => Piece::SectionHeaders((index - sections - 1) * HEADERS_AT_ONCE),
+            _ => Piece::SectionHeaders((index - sections) * HEADERS_AT_ONCE),
         }
+    }
+
+    /// What the section with this number is.
+    fn file_section(&self, number: usize) -> FileSection {
+        self.facts.numbering.sections()[number - 1]
     }
 
     /// Where a piece is in the file; empty if it takes no room.
@@ -212,7 +220,7 @@ impl Finished<'_, '_> {
         let header = &self.image.header;
         match self.piece(index) {
             Piece::FileHeader => 0..Header::SIZE as u64,
-            Piece::Section(index) => match (&self.bodies[index], &self.image.sections[index + 1]) {
+            Piece::Section(number) => match (&self.bodies[number], &self.image.sections[number]) {
                 (Body::Nowhere | Body::Shared, _) => 0..0,
                 (Body::FromFacts | Body::Made(_), header) => header.offset..header.offset + header.size,
             },
@@ -230,10 +238,10 @@ impl Finished<'_, '_> {
         let first = entry_size.map_or(0, |size| skipped / size) as usize;
         match self.piece(index) {
             Piece::FileHeader => self.image.write_file_header(out)?,
-            Piece::Section(index) => match &self.bodies[index] {
+            Piece::Section(number) => match &self.bodies[number] {
                 Body::Made(bytes) => out[..bytes.len()].copy_from_slice(bytes),
                 Body::FromFacts => {
-                    let part = self.facts.numbering.sections()[index];
+                    let part = self.file_section(number);
                     match self.facts.plan.sections()[part.section].content {
                         Content::Symbols => symbols::write(&self.facts, &self.names, part.view, first, out),
                         _ => self.facts.write_section(part, first, out)?,
