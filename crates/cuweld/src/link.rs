@@ -86,9 +86,12 @@ pub fn link_with<Image>(
         || names::place(&names::Facts { inputs, resolution, graph, plan, layout, options }),
     );
     let (relocations, info, numbering) = &decided?;
-    // What the machine's debug information says of functions that stay, in the order of their symbols.
-    let machine_debug =
-        &trace.phase("machine debug", || machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering }));
+    // Where there are two views: what the machine's debug information says of functions that stay, in the order of their symbols;
+    // and meanwhile, the names of the other view.
+    let (machine_debug, names) = rayon::join(
+        || trace.phase("machine debug", || machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering })),
+        || finalize::name(plan, numbering, names),
+    );
     // With numbers known: tables, notes and headers, and all that the file is written from.
     let finished = &trace.phase("finalize", || {
         let facts = finalize::Facts {
@@ -101,7 +104,7 @@ pub fn link_with<Image>(
             plan,
             layout,
             relocations,
-            machine_debug,
+            machine_debug: &machine_debug,
             info,
             numbering,
             options,

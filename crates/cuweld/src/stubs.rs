@@ -52,19 +52,13 @@ pub fn machine_symbol_size(slot: u64, stubs: usize) -> u64 {
     }
 }
 
-/// Changes what the machine's view has for the frame of the stub in a slot: the unit in which offsets are counted, a byte at
-/// `unit`, and the size of the code, at `size`. Only the first is made anew; the others have what the Mercury view has.
-pub fn frame(slot: u64, stubs: usize, unit: usize, size: usize, frames: &mut [u8]) {
-    let value = match slot {
-        0 if stubs == 1 => machine_size(stubs),
-        0 => machine_value(STUB_SIZE),
-        _ => MERCURY_FRAME_SIZE,
-    };
-    if let Some(field) = frames.get_mut(size..size + 8) {
-        field.copy_from_slice(&value.to_le_bytes());
-    }
-    if let (1.., Some(field)) = (slot, frames.get_mut(unit)) {
-        *field = MERCURY_FRAME_UNIT;
+/// What the machine's view has in the frame of the stub in a slot: the size of the code, and the unit in which offsets are counted, if
+/// it is another than in the object. Only the first is made anew; the others have what the Mercury view has.
+pub fn frame(slot: u64, stubs: usize) -> (u64, Option<u8>) {
+    match slot {
+        0 if stubs == 1 => (machine_size(stubs), None),
+        0 => (machine_value(STUB_SIZE), None),
+        _ => (MERCURY_FRAME_SIZE, Some(MERCURY_FRAME_UNIT)),
     }
 }
 

@@ -13,7 +13,6 @@ use cubin::elf::{
 };
 use cubin::section::SectionType;
 use cubin::write::Image;
-use rayon::prelude::*;
 
 /// The numbers of the three sections that every file starts with.
 const SECTION_NAMES: u16 = 1;
@@ -30,23 +29,19 @@ const SECTION_NAMES_ROOM: u64 = 36;
 /// The alignment of a capsule.
 const CAPSULE_ALIGN: u64 = 16;
 
-/// Makes all headers.
-pub fn make(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body]) -> Image {
-    // What a header says does not depend on the others; only its place does.
-    let headers = (facts.numbering.sections().par_iter().zip(bodies).with_min_len(256))
-        .map(|(&file_section, body)| facts.section_header(file_section, names, body));
-    let mut sections: Vec<SectionHeader> = rayon::iter::once(SectionHeader::default()).chain(headers).collect();
+/// Gives sections their places in the file, and makes all other headers.
+pub fn arrange(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body], mut sections: Vec<SectionHeader>) -> Image {
     let mut cursor = Header::SIZE as u64;
-    for (index, body) in bodies.iter().enumerate() {
-        cursor += facts.room_before(index as u32 + 1, names);
+    for (number, body) in bodies.iter().enumerate().skip(1) {
+        cursor += facts.room_before(number as u32, names);
         let shared = match body {
             Body::Shared => {
-                let machine = facts.numbering.section(facts.numbering.sections()[index].section, View::Machine);
+                let machine = facts.numbering.section(facts.numbering.sections()[number - 1].section, View::Machine);
                 sections.get(machine as usize).map(|header| header.offset)
             }
             _ => None,
         };
-        let header = &mut sections[index + 1];
+        let header = &mut sections[number];
         header.offset = shared.unwrap_or_else(|| aligned(cursor, header.align));
         match body {
             Body::Shared => {}
@@ -112,7 +107,8 @@ impl Facts<'_, '_> {
         }
     }
 
-    fn section_header(&self, part: FileSection, names: &Names, body: &Body) -> SectionHeader {
+    /// The header of a section, but for its place.
+    pub(super) fn section_header(&self, part: FileSection, names: &Names, body: &Body) -> SectionHeader {
         let section = &self.plan.sections()[part.section];
         let target = section.target.map_or(0, |target| self.numbering.section(target, part.view));
         let is_code = matches!(section.content, Content::Text(_) | Content::UnifiedStubs);

@@ -15,7 +15,6 @@ use super::live::LiveSet;
 use super::load::Inputs;
 use super::machine_debug::MachineDebug;
 use super::merge::{Content, OutputSection, Plan};
-use super::names::LinkedNames;
 use super::number::{FileSection, Numbering, prototyped};
 use super::relocate::{Kept, Referent, Relocations};
 use super::resolve::{Fate, Resolution};
@@ -32,6 +31,7 @@ use cubin::relocation::{self, Mode, Relocation};
 use cubin::section::SectionType;
 use cubin::write::Image;
 use names::Names;
+pub use names::{Named, name};
 use rayon::prelude::*;
 
 /// The facts that the file is made from.
@@ -57,7 +57,7 @@ pub struct Facts<'facts, 'data> {
     /// The attributes.
     pub info: &'facts Info,
     /// The machine's side of debug information, where there are two views.
-    pub machine_debug: &'facts MachineDebug,
+    pub machine_debug: &'facts MachineDebug<'data>,
     /// The numbers of sections and symbols.
     pub numbering: &'facts Numbering,
     /// What was asked for.
@@ -86,47 +86,57 @@ pub struct Finished<'facts, 'data> {
     names: Names,
     image: Image,
     size: u64,
+    /// The bytes of the sections, by their numbers.
     bodies: Vec<Body>,
 }
 
 /// Makes everything but the copy of the inputs' bytes.
-pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>, linked_names: LinkedNames) -> Finished<'facts, 'data> {
-    let (names, section_names, symbol_names) = names::name(&facts, linked_names);
-    let sections = facts.plan.sections();
-    let mut bodies: Vec<Body> = (facts.numbering.sections().par_iter().with_min_len(1024))
-        .map(|&part| {
-            if facts.shares_bytes(part) {
-                return Body::Shared;
-            }
-            if !facts.takes_bytes(part) {
-                return Body::Nowhere;
-            }
-            let made = match sections[part.section].content {
-                Content::SymbolSectionNumbers => symbols::section_numbers(&facts, &names, part.view),
-                Content::ToolNotes => Some(notes::tools(&facts)),
-                Content::CudaNote => Some(notes::cuda(&facts)),
-                Content::Compatibility => Some(notes::compatibility(&facts)),
-                Content::Host => facts.options.host_section.clone(),
-                Content::UnifiedIndex => Some(facts.unified_index(part.section)),
-                Content::UnifiedEntries(table) => Some(facts.unified.encode(table, |symbol| facts.numbering.symbol(symbol))),
-                Content::UnifiedStubs if facts.numbering.has_two_views() => Some(facts.stubs(part)),
-                Content::RelocationActions => Some(notes::RELOCATION_ACTIONS.to_vec()),
-                Content::CallGraph => Some(facts.call_graph(&names)),
-                Content::Prototypes => Some(facts.prototypes(&names)),
-                Content::ReservedShared if part.view == View::Mercury => Some(facts.reserved_shared(part.section, &names)),
-                _ => None,
-            };
-            made.map_or(Body::FromFacts, Body::Made)
-        })
-        .collect();
-    // Every file starts with the two tables of names.
-    bodies.iter_mut().zip([section_names, symbol_names]).for_each(|(body, table)| *body = Body::Made(table));
-    let image = headers::make(&facts, &names, &bodies);
+pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>, named: Named) -> Finished<'facts, 'data> {
+    let Named { names, section_names, symbol_names } = named;
+    let sections = facts.numbering.sections().par_iter().with_min_len(256).map(|&part| {
+        let body = facts.body(part, &names);
+        let header = facts.section_header(part, &names, &body);
+        (body, header)
+    });
+    let (mut bodies, mut headers) = (Vec::new(), Vec::new());
+    rayon::iter::once((Body::Nowhere, SectionHeader::default())).chain(sections).unzip_into_vecs(&mut bodies, &mut headers);
+    // Behind the null section, every file starts with the two tables of names.
+    for ((body, header), table) in bodies.iter_mut().zip(&mut headers).skip(1).zip([section_names, symbol_names]) {
+        header.size = table.len() as u64;
+        *body = Body::Made(table);
+    }
+    let image = headers::arrange(&facts, &names, &bodies, headers);
     let size = image.size();
     Finished { facts, names, image, size, bodies }
 }
 
 impl Facts<'_, '_> {
+    /// The bytes of a section.
+    fn body(&self, part: FileSection, names: &Names) -> Body {
+        if self.shares_bytes(part) {
+            return Body::Shared;
+        }
+        if !self.takes_bytes(part) {
+            return Body::Nowhere;
+        }
+        let made = match self.plan.sections()[part.section].content {
+            Content::SymbolSectionNumbers => symbols::section_numbers(self, names, part.view),
+            Content::ToolNotes => Some(notes::tools(self)),
+            Content::CudaNote => Some(notes::cuda(self)),
+            Content::Compatibility => Some(notes::compatibility(self)),
+            Content::Host => self.options.host_section.clone(),
+            Content::UnifiedIndex => Some(self.unified_index(part.section)),
+            Content::UnifiedEntries(table) => Some(self.unified.encode(table, |symbol| self.numbering.symbol(symbol))),
+            Content::UnifiedStubs if self.numbering.has_two_views() => Some(self.stubs(part)),
+            Content::RelocationActions => Some(notes::RELOCATION_ACTIONS.to_vec()),
+            Content::CallGraph => Some(self.call_graph(names)),
+            Content::Prototypes => Some(self.prototypes(names)),
+            Content::ReservedShared if part.view == View::Mercury => Some(self.reserved_shared(part.section, names)),
+            _ => None,
+        };
+        made.map_or(Body::FromFacts, Body::Made)
+    }
+
     fn function_number(&self, function: FunctionId) -> u32 {
         self.numbering.symbol(self.resolution.functions()[function].symbol)
     }
@@ -279,7 +289,7 @@ impl Facts<'_, '_> {
                 self.name_companion(id, out);
             }
             _ => match self.machine_debug.of(id) {
-                Some(contents) if view == View::Machine => out.copy_from_slice(&contents.bytes),
+                Some(contents) if view == View::Machine => contents.write(out),
                 _ => return self.write_pieces(file_section, section, out),
             },
         }
@@ -329,7 +339,7 @@ impl Facts<'_, '_> {
     fn unchanged_pieces(&self, part: FileSection, size: u64) -> Option<Vec<(u64, &[u8])>> {
         let section = &self.plan.sections()[part.section];
         if let (View::Machine, Some(contents)) = (part.view, self.machine_debug.of(part.section)) {
-            return Some(vec![(0, &contents.bytes)]);
+            return contents.unchanged();
         }
         let is_patched = !self.relocations.in_view(part.section, part.view).patches.is_empty();
         if is_patched || !matches!(section.content, Content::Pieces | Content::Debug) {
@@ -422,7 +432,7 @@ impl Facts<'_, '_> {
                 source.map_or(0, |source| self.inputs.sections()[source].size)
             }
             _ => match self.machine_debug.of(id) {
-                Some(contents) if view == View::Machine => contents.bytes.len() as u64,
+                Some(contents) if view == View::Machine => contents.size(),
                 _ => self.layout.size(id),
             },
         }

@@ -5,11 +5,10 @@
 //! the linked one follows again, in full, with those of all other sections of that view; in the table of symbol names, the
 //! machine's names of sections follow.
 
-use super::Facts;
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
-use crate::phases::merge::{Content, Local, Name};
+use crate::phases::merge::{Content, Local, Name, Plan};
 use crate::phases::names::{LinkedNames, SectionNames, SymbolNames};
-use crate::phases::number::{Extent, FileSection};
+use crate::phases::number::{Extent, FileSection, Numbering};
 use crate::views::{self, View};
 
 /// Where the names are.
@@ -59,10 +58,21 @@ fn machine_name(name: Name<'_>) -> Option<String> {
     views::machine_name(&whole).map(|(start, rest)| [start, rest].concat())
 }
 
-/// Adds the names of the other view, where there are two: all places, and the two finished tables.
-pub fn name(facts: &Facts<'_, '_>, LinkedNames { sections, symbols }: LinkedNames) -> (Names, Vec<u8>, Vec<u8>) {
+/// All names.
+pub struct Named {
+    /// Where they are.
+    pub(super) names: Names,
+    /// The table of section names.
+    pub(super) section_names: Vec<u8>,
+    /// The table of symbol names.
+    pub(super) symbol_names: Vec<u8>,
+}
+
+/// Adds the names of the other view, where there are two.
+pub fn name(plan: &Plan<'_>, numbering: &Numbering, LinkedNames { sections, symbols }: LinkedNames) -> Named {
     let linked_section_names = sections.table.len();
-    let (of_sections, of_symbols) = rayon::join(|| name_sections(facts, sections), || name_section_symbols(facts, symbols));
+    let (of_sections, of_symbols) =
+        rayon::join(|| name_sections(plan, numbering, sections), || name_section_symbols(plan, numbering, symbols));
     let ((mercury_sections, sections, kept_free), (machine_section_symbols, symbols, taken)) = (of_sections, of_symbols);
     let names = Names {
         prototypes: symbols.prototypes,
@@ -75,29 +85,29 @@ pub fn name(facts: &Facts<'_, '_>, LinkedNames { sections, symbols }: LinkedName
         linked_section_names,
         room: kept_free.saturating_sub(taken),
     };
-    (names, sections.table.finish(), symbols.table.finish())
+    Named { names, section_names: sections.table.finish(), symbol_names: symbols.table.finish() }
 }
 
 /// Names the sections of both views. Also: how many bytes the linked names have that are not the machine's.
-fn name_sections(facts: &Facts<'_, '_>, mut names: SectionNames) -> (IdVec<SectionId, u32>, SectionNames, u64) {
-    if !facts.numbering.has_two_views() {
+fn name_sections(plan: &Plan<'_>, numbering: &Numbering, mut names: SectionNames) -> (IdVec<SectionId, u32>, SectionNames, u64) {
+    if !numbering.has_two_views() {
         return (IdVec::new(), names, 0);
     }
-    let sections = facts.plan.sections();
+    let sections = plan.sections();
     let mut mercury = IdVec::filled(0, sections.len());
     let mut kept_free = 0;
     let mut machine_only = Vec::new();
     for (id, section) in sections.enumerate().filter(|(_, section)| section.content != Content::Gone) {
         let is_machine_only = match section.content {
             Content::MachineParameters => true,
-            Content::SymbolSectionNumbers => facts.numbering.extent() == Extent::ManyInFile,
+            Content::SymbolSectionNumbers => numbering.extent() == Extent::ManyInFile,
             _ => false,
         };
         machine_only.extend(is_machine_only.then_some(id));
         if section.content != Content::MachineParameters
             && let Some(name) = machine_name(section.name)
         {
-            let is_present = facts.numbering.section(id, View::Machine) != 0;
+            let is_present = numbering.section(id, View::Machine) != 0;
             // The name of a list of relocations that turned out to be empty stays as it is.
             if is_present || !matches!(section.content, Content::Relocations { .. }) {
                 names.table.overwrite(names.places[id], section.name.len(), &name);
@@ -108,7 +118,7 @@ fn name_sections(facts: &Facts<'_, '_>, mut names: SectionNames) -> (IdVec<Secti
     for id in machine_only {
         names.places[id] = names.table.append(&sections[id].name.parts());
     }
-    for part in facts.numbering.sections().iter().filter(|part| part.view == View::Mercury) {
+    for part in numbering.sections().iter().filter(|part| part.view == View::Mercury) {
         let section = &sections[part.section];
         let prefix = match section.content {
             Content::Text(_) | Content::UnifiedStubs => views::CAPSULE_PREFIX,
@@ -121,12 +131,16 @@ fn name_sections(facts: &Facts<'_, '_>, mut names: SectionNames) -> (IdVec<Secti
 }
 
 /// Names the machine's symbols of sections, where the linked names are others. Also: how many bytes these names take.
-fn name_section_symbols(facts: &Facts<'_, '_>, mut names: SymbolNames) -> (IdMap<SectionId, u32>, SymbolNames, u64) {
+fn name_section_symbols(
+    plan: &Plan<'_>,
+    numbering: &Numbering,
+    mut names: SymbolNames,
+) -> (IdMap<SectionId, u32>, SymbolNames, u64) {
     let mut machine_sections = IdMap::default();
     let mut taken = 0;
-    for &entry in facts.numbering.entries(View::Machine).iter().filter(|_| facts.numbering.has_two_views()) {
+    for &entry in numbering.entries(View::Machine).iter().filter(|_| numbering.has_two_views()) {
         let Local::Section(id) = entry else { continue };
-        let section = &facts.plan.sections()[id];
+        let section = &plan.sections()[id];
         if section.content == Content::MachineParameters {
             names.sections[id] = names.table.append(&section.name.parts());
         } else if let Some(name) = machine_name(section.name) {

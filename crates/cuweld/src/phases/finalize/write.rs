@@ -6,16 +6,22 @@
 
 use super::{Body, Finished, symbols};
 use crate::phases::merge::Content;
+use crate::phases::number::FileSection;
 use cubin::elf::{Header, ProgramHeader, SectionHeader};
-use rayon::prelude::*;
 use std::io::{self, Read};
 use std::ops::Range;
 
 /// How many bytes are made at a time.
-const PART_SIZE: u64 = 256 << 10;
+const PART_SIZE: u64 = 512 << 10;
+
+/// The system keeps files in pieces of memory of such a size, and takes longer if one is filled in several steps.
+const BLOCK_SIZE: u64 = 64 << 10;
 
 /// Below this, it takes longer to hand bytes over than to copy them.
 const SMALL: u64 = 64 << 10;
+
+/// How many pieces a thread writes in one go.
+const PIECES_AT_ONCE: usize = 64;
 
 /// How many section headers are written in one go.
 const HEADERS_AT_ONCE: usize = 1024;
@@ -23,7 +29,7 @@ const HEADERS_AT_ONCE: usize = 1024;
 /// A piece of the file.
 enum Piece {
     FileHeader,
-    /// A section, counted from the first behind the null section.
+    /// The section with this number.
     Section(usize),
     /// Section headers from this one on.
     SectionHeaders(usize),
@@ -64,27 +70,34 @@ impl Finished<'_, '_> {
     /// The file as a whole.
     pub fn to_vec(&self) -> cubin::Result<Vec<u8>> {
         let mut image = vec![0; self.size() as usize];
-        self.write_part(&Part { pieces: 0..self.pieces(), bytes: 0..self.size(), made: None }, &mut image)?;
+        self.write_pieces(0..self.pieces(), 0..self.size(), &mut image)?;
         Ok(image)
     }
 
     /// Writes the file from its start to its end.
     pub fn write_to(&self, out: &mut (impl io::Write + Send)) -> io::Result<()> {
         let parts = self.parts();
-        let most = parts.iter().filter(|part| part.made.is_none()).map(Part::size).max().unwrap_or(0);
+        let most = parts.iter().filter(|part| part.made.is_none()).map(Part::size).max().unwrap_or(0) + BLOCK_SIZE as usize;
         let (mut ready, mut next) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        // Where in the file `ready` starts.
+        let mut position = 0;
         for part in parts {
             if let Some(made) = &part.made {
                 out.write_all(&ready)?;
                 ready.clear();
                 part.write_made(made, out)?;
+                position = part.bytes.end;
                 continue;
             }
-            next.clear();
-            next.resize(part.size(), 0);
-            let (written, made) = rayon::join(|| out.write_all(&ready), || self.write_part(&part, &mut next));
+            let whole_blocks = (part.bytes.start / BLOCK_SIZE * BLOCK_SIZE).saturating_sub(position);
+            let (now, later) = ready.split_at(whole_blocks as usize);
+            next.resize(later.len() + part.size(), 0);
+            let (first, rest) = next.split_at_mut(later.len());
+            first.copy_from_slice(later);
+            let (written, made) = rayon::join(|| out.write_all(now), || self.write_pieces(part.pieces, part.bytes, rest));
             written?;
             made.map_err(io::Error::other)?;
+            position += whole_blocks;
             std::mem::swap(&mut ready, &mut next);
         }
         out.write_all(&ready)
@@ -127,8 +140,8 @@ impl Finished<'_, '_> {
 
     /// The size of a piece's entries, if it consists of entries that are made one by one.
     fn entry_size(&self, index: usize) -> Option<u64> {
-        let Piece::Section(index) = self.piece(index) else { return None };
-        let section = &self.facts.plan.sections()[self.facts.numbering.sections()[index].section];
+        let Piece::Section(number) = self.piece(index) else { return None };
+        let section = &self.facts.plan.sections()[self.file_section(number).section];
         let has_entries =
             matches!(section.content, Content::Symbols | Content::Relocations { .. } | Content::ResolvedRelocations);
         has_entries.then_some(section.entry_size.into())
@@ -137,10 +150,10 @@ impl Finished<'_, '_> {
     /// A piece of this size whose bytes are there already.
     fn made(&self, index: usize, size: u64) -> Option<Vec<(u64, &[u8])>> {
         match self.piece(index) {
-            Piece::Section(index) => match &self.bodies[index] {
+            Piece::Section(number) => match &self.bodies[number] {
                 Body::Made(bytes) => Some(vec![(0, bytes)]),
                 Body::FromFacts => {
-                    let pieces = self.facts.unchanged_pieces(self.facts.numbering.sections()[index], size)?;
+                    let pieces = self.facts.unchanged_pieces(self.file_section(number), size)?;
                     // Many small ones are put together first.
                     (pieces.len() as u64 * SMALL <= size).then_some(pieces)
                 }
@@ -150,40 +163,52 @@ impl Finished<'_, '_> {
         }
     }
 
-    /// Writes a part into a buffer of its size whose bytes are zero.
-    fn write_part(&self, part: &Part<'_>, out: &mut [u8]) -> cubin::Result<()> {
-        let mut pieces = Vec::with_capacity(part.pieces.len());
-        let mut rest = out;
-        let mut position = part.bytes.start;
-        // Pieces stand in the file in the order of their numbers, so the buffer can be cut up from the front.
-        for index in part.pieces.clone() {
-            let place = self.place(index);
-            let bytes = place.start.max(part.bytes.start)..place.end.min(part.bytes.end);
-            if bytes.is_empty() {
-                continue;
-            }
-            let (_, from_start) = rest.split_at_mut((bytes.start - position) as usize);
-            let (piece, behind) = from_start.split_at_mut((bytes.end - bytes.start) as usize);
-            pieces.push((index, bytes.start - place.start, piece));
-            rest = behind;
-            position = bytes.end;
+    /// Writes consecutive pieces into a buffer for these bytes of the file.
+    fn write_pieces(&self, pieces: Range<usize>, bytes: Range<u64>, out: &mut [u8]) -> cubin::Result<()> {
+        if pieces.len() > PIECES_AT_ONCE {
+            let middle = pieces.start.midpoint(pieces.end);
+            // Pieces that take room stand in the file in the order of their numbers.
+            let mut places = (middle..pieces.end).map(|index| self.place(index));
+            let behind =
+                places.find(|place| !place.is_empty()).map_or(bytes.end, |place| place.start.clamp(bytes.start, bytes.end));
+            let (first, second) = out.split_at_mut((behind - bytes.start) as usize);
+            let (first, second) = rayon::join(
+                || self.write_pieces(pieces.start..middle, bytes.start..behind, first),
+                || self.write_pieces(middle..pieces.end, behind..bytes.end, second),
+            );
+            return first.and(second);
         }
-        pieces.into_par_iter().with_min_len(64).try_for_each(|(index, skipped, out)| self.write_piece(index, skipped, out))
+        out.fill(0);
+        for index in pieces {
+            let place = self.place(index);
+            let part = place.start.max(bytes.start)..place.end.min(bytes.end);
+            if !part.is_empty() {
+                let out = &mut out[(part.start - bytes.start) as usize..(part.end - bytes.start) as usize];
+                self.write_piece(index, part.start - place.start, out)?;
+            }
+        }
+        Ok(())
     }
 
     /// How many pieces there are.
     fn pieces(&self) -> usize {
-        2 + self.bodies.len() + self.image.sections.len().div_ceil(HEADERS_AT_ONCE)
+        1 + self.bodies.len() + self.image.sections.len().div_ceil(HEADERS_AT_ONCE)
     }
 
     fn piece(&self, index: usize) -> Piece {
         let sections = self.bodies.len();
         match index {
+            // The null section has no bytes.
             0 => Piece::FileHeader,
-            _ if index <= sections => Piece::Section(index - 1),
+            _ if index < sections => Piece::Section(index),
             _ if index + 1 == self.pieces() => Piece::ProgramHeaders,
-            _ => Piece::SectionHeaders((index - sections - 1) * HEADERS_AT_ONCE),
+            _ => Piece::SectionHeaders((index - sections) * HEADERS_AT_ONCE),
         }
+    }
+
+    /// What the section with this number is.
+    fn file_section(&self, number: usize) -> FileSection {
+        self.facts.numbering.sections()[number - 1]
     }
 
     /// Where a piece is in the file; empty if it takes no room.
@@ -195,7 +220,7 @@ impl Finished<'_, '_> {
         let header = &self.image.header;
         match self.piece(index) {
             Piece::FileHeader => 0..Header::SIZE as u64,
-            Piece::Section(index) => match (&self.bodies[index], &self.image.sections[index + 1]) {
+            Piece::Section(number) => match (&self.bodies[number], &self.image.sections[number]) {
                 (Body::Nowhere | Body::Shared, _) => 0..0,
                 (Body::FromFacts | Body::Made(_), header) => header.offset..header.offset + header.size,
             },
@@ -213,10 +238,10 @@ impl Finished<'_, '_> {
         let first = entry_size.map_or(0, |size| skipped / size) as usize;
         match self.piece(index) {
             Piece::FileHeader => self.image.write_file_header(out)?,
-            Piece::Section(index) => match &self.bodies[index] {
+            Piece::Section(number) => match &self.bodies[number] {
                 Body::Made(bytes) => out[..bytes.len()].copy_from_slice(bytes),
                 Body::FromFacts => {
-                    let part = self.facts.numbering.sections()[index];
+                    let part = self.file_section(number);
                     match self.facts.plan.sections()[part.section].content {
                         Content::Symbols => symbols::write(&self.facts, &self.names, part.view, first, out),
                         _ => self.facts.write_section(part, first, out)?,

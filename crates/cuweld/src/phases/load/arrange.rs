@@ -10,7 +10,7 @@ use cubin::elf::{SHF_CUDA_MERCURY, SHF_EXECINSTR, SHT_PROGBITS};
 use cubin::read::Section;
 use cubin::section::SectionType;
 use cubin::target::Views;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The arrangement of an object's sections.
 pub(super) struct Arrangement {
@@ -18,7 +18,7 @@ pub(super) struct Arrangement {
     order: Vec<u32>,
     ids: Vec<InputSectionId>,
     machine: Vec<Option<u32>>,
-    linked_side: Vec<u32>,
+    linked_side: Vec<Option<u32>>,
     linked: usize,
 }
 
@@ -26,7 +26,7 @@ impl Arrangement {
     /// Arranges sections. `Err`: the section whose other side can not be found.
     pub(super) fn of<'data>(sections: &[Section<'data>], views: Views) -> Result<Self, u32> {
         let mut machine = vec![None; sections.len()];
-        let mut is_twin = vec![false; sections.len()];
+        let mut linked_side = vec![None; sections.len()];
         if views == Views::Two {
             let mut search = Search::new(sections);
             let is_table =
@@ -51,36 +51,22 @@ impl Arrangement {
                 let twin = twin.filter(|&twin| sections.get(twin as usize).is_some_and(fits));
                 let twin = twin.ok_or(section.index)?;
                 machine[section.index as usize] = Some(twin);
-                is_twin[twin as usize] = true;
+                linked_side[twin as usize] = Some(section.index);
+            }
+            if let Some(section) = left_over(sections, &linked_side) {
+                return Err(section);
             }
         }
-        // A section that has the name of the machine's side of another, but no other side, has no place in one of the two outputs.
-        let twins: HashSet<&str, foldhash::fast::RandomState> = (sections.iter())
-            .filter(|section| is_twin[section.index as usize] && !is_code(section))
-            .map(|section| section.name)
-            .collect();
-        let is_left_over = |section: &&Section<'_>| {
-            !is_twin[section.index as usize] && !is_mercury(section) && !is_code(section) && twins.contains(section.name)
-        };
-        if let Some(section) = sections.iter().find(is_left_over) {
-            return Err(section.index);
-        }
         let is_machine_only = |section: &&Section<'_>| {
-            is_twin[section.index as usize] || (views == Views::Two && section.kind() == SectionType::CONSTANT_0)
+            linked_side[section.index as usize].is_some() || (views == Views::Two && section.kind() == SectionType::CONSTANT_0)
         };
-        let mut order: Vec<u32> =
-            sections.iter().filter(|section| !is_machine_only(section)).map(|section| section.index).collect();
+        let mut order = Vec::with_capacity(sections.len());
+        order.extend(sections.iter().filter(|section| !is_machine_only(section)).map(|section| section.index));
         let linked = order.len();
         order.extend(sections.iter().filter(is_machine_only).map(|section| section.index));
         let mut ids = vec![InputSectionId::from_index(0); sections.len()];
         for (place, &index) in order.iter().enumerate() {
             ids[index as usize] = InputSectionId::from_index(place);
-        }
-        let mut linked_side: Vec<u32> = (0..sections.len() as u32).collect();
-        for (index, twin) in machine.iter().enumerate() {
-            if let Some(twin) = twin {
-                linked_side[*twin as usize] = index as u32;
-            }
         }
         Ok(Arrangement { order, ids, machine, linked_side, linked })
     }
@@ -103,13 +89,26 @@ impl Arrangement {
     /// The section that `section` means by a number: of the same view, where there are two.
     pub(super) fn target(&self, section: &Section<'_>, number: u32) -> Option<InputSectionId> {
         let is_linked = self.id(section.index).is_some_and(|id| id.index() < self.linked);
-        if is_linked { self.id(*self.linked_side.get(number as usize)?) } else { self.id(number) }
+        let linked_side = self.linked_side.get(number as usize).copied().flatten();
+        self.id(linked_side.filter(|_| is_linked).unwrap_or(number))
     }
 
     /// The machine's side of the section that has this number in the file.
     pub(super) fn machine(&self, index: u32) -> Option<InputSectionId> {
         self.machine.get(index as usize).copied().flatten().and_then(|twin| self.id(twin))
     }
+}
+
+/// The first section that has the name of the machine's side of another, but no other side: it has no place in one of the two outputs.
+fn left_over(sections: &[Section<'_>], linked_side: &[Option<u32>]) -> Option<u32> {
+    let is_twin = |section: &&Section<'_>| linked_side[section.index as usize].is_some();
+    let named = || sections.iter().filter(|section| !is_mercury(section) && !is_code(section));
+    // There are many twins, and few others.
+    let mut others: HashMap<&str, u32, foldhash::fast::RandomState> = HashMap::default();
+    for other in named().filter(|section| !is_twin(section)) {
+        others.entry(other.name).or_insert(other.index);
+    }
+    named().filter(is_twin).filter_map(|twin| others.get(twin.name)).min().copied()
 }
 
 /// The search for the machine's sides of sections. They stand in the same order, so the next one is nearly always near.

@@ -49,13 +49,13 @@ impl<'data> Facts<'_, 'data> {
         Some(self.inputs().symbols()[definition].size)
     }
 
-    /// What a relocation adds to the address of a function. The object has another copy of it; `linked` is what the linked view adds.
-    pub(super) fn addend(&self, symbol: InputSymbolId, addend: i64, linked: Option<i64>) -> i64 {
+    /// What a relocation adds to the address of a function. If the object has another copy of it, what the linked view adds may be needed.
+    pub(super) fn addend(&self, symbol: InputSymbolId, addend: i64, linked: impl FnOnce() -> Option<i64>) -> i64 {
         let place = || {
             let function = self.other_copy(symbol).filter(|_| addend > 0)?;
             let size = self.inputs().sections()[self.code(function)?.1].size;
             if self.relocate.options.imitate_defects {
-                let place = linked?.cast_unsigned();
+                let place = linked()?.cast_unsigned();
                 let is_end = place >= self.mercury_size(function)?;
                 return Some(if is_end { size } else { self.places(function).machine_from(place).unwrap_or(0) });
             }
@@ -65,22 +65,20 @@ impl<'data> Facts<'_, 'data> {
         place().map_or(addend, u64::cast_signed)
     }
 
-    /// Appends the live ranges of registers that an object brings, from the contents of its section in the linked view and in the machine's.
+    /// The live ranges of registers that an object brings, from the contents of its section in the linked view and in the machine's.
     /// Those of functions that are gone become empty.
     pub(super) fn registers(
         &self,
         file: FileId,
         (linked, machine): (&'data [u8], &'data [u8]),
         described: &mut HashSet<FunctionId>,
-        out: &mut Vec<u8>,
-    ) {
+    ) -> Vec<u8> {
         let inputs = self.inputs();
         let functions: HashMap<&str, InputSymbolId> = (inputs.files()[file].symbols.iter())
             .filter(|&symbol| inputs.symbols()[symbol].is_function())
             .map(|symbol| (inputs.symbols()[symbol].name, symbol))
             .collect();
-        let base = out.len();
-        out.extend_from_slice(machine);
+        let mut out = machine.to_vec();
         for (name, ranges) in live_ranges(machine) {
             let Some(&symbol) = std::str::from_utf8(name).ok().and_then(|name| functions.get(name)) else { continue };
             let function = self.relocate.resolution.function(symbol);
@@ -97,11 +95,12 @@ impl<'data> Facts<'_, 'data> {
                 None => ranges.values().flatten().map(|span| (span.at, [0, 0])).collect(),
             };
             for (at, bounds) in spans {
-                if let Some(field) = out.get_mut(base + at..base + at + RANGE_SIZE) {
+                if let Some(field) = out.get_mut(at..at + RANGE_SIZE) {
                     field.copy_from_slice(bounds.map(u32::to_le_bytes).as_flattened());
                 }
             }
         }
+        out
     }
 
     /// The live ranges of another copy in the code of the one that stays, by where they stand.

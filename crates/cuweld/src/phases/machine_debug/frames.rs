@@ -13,12 +13,14 @@
 //! compared. The right thing is the description of
 //! the copy that stays, where it was.
 
-use super::{Draft, DraftPiece, Facts, Moved, Subject, word32, word64};
+use super::{Change, Draft, DraftPiece, Facts, Moved, Parts, Subject, word32, word64};
 use crate::id::{FunctionId, InputSectionId};
 use crate::phases::merge::OutputSection;
 use crate::stubs;
+use cubin::relocation::{Bits, Part};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 
 /// Behind the length of a record.
 const LENGTH_END: usize = 12;
@@ -35,58 +37,109 @@ const ALIGN: usize = 8;
 /// Places in machine code are counted in units of so many bytes.
 const CODE_UNIT: u64 = 4;
 
+/// A word of a record.
+const WORD: &[Bits] = &[Bits { first_bit: 0, width: 64, value_shift: 0, part: Part::Value }];
+/// A byte of a record.
+const BYTE: &[Bits] = &[Bits { width: 8, ..WORD[0] }];
+
 /// The description of a function.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Frame<'data> {
-    /// The common part it refers to.
-    common: &'data [u8],
-    /// Itself.
-    description: &'data [u8],
+    /// The section it is in.
+    data: &'data [u8],
+    /// Where the common part is that it refers to.
+    common: Range<usize>,
+    /// Where it is itself.
+    description: Range<usize>,
+}
+
+impl<'data> Frame<'data> {
+    fn description(&self) -> &'data [u8] {
+        &self.data[self.description.clone()]
+    }
+
     /// Where in the section the address of the function stands.
-    address: u64,
+    fn address(&self) -> u64 {
+        (self.description.start + ADDRESS) as u64
+    }
 }
 
 /// The descriptions in a section. What does not look like one ends them.
-fn read(data: &[u8]) -> Vec<Frame<'_>> {
-    let (mut at, mut common, mut frames) = (0, &data[..0], Vec::new());
-    while let Some(length) = word64(data, at + 4) {
-        let end = usize::try_from(length).ok().and_then(|length| at.checked_add(LENGTH_END)?.checked_add(length));
-        let Some(record) = end.and_then(|end| data.get(at..end)) else { break };
-        if word64(data, at + LENGTH_END) == Some(u64::MAX) {
+fn read(data: &[u8]) -> impl Iterator<Item = Frame<'_>> {
+    let (mut at, mut common) = (0, 0..0);
+    std::iter::from_fn(move || {
+        loop {
+            let length = usize::try_from(word64(data, at + 4)?).ok()?;
+            let record = at..at.checked_add(LENGTH_END)?.checked_add(length).filter(|&end| end <= data.len())?;
+            at = record.end;
+            if word64(data, record.start + LENGTH_END) != Some(u64::MAX) {
+                return Some(Frame { data, common: common.clone(), description: record });
+            }
             common = record;
-        } else {
-            frames.push(Frame { common, description: record, address: (at + ADDRESS) as u64 });
         }
-        at += record.len();
-    }
-    frames
+    })
 }
 
 /// Frames of the output, as they are put together.
+#[derive(Default)]
 struct Frames<'data> {
-    bytes: Vec<u8>,
+    parts: Parts<'data>,
+    /// What follows: bytes of an object that have stood together there.
+    together: (&'data [u8], Range<usize>),
     /// The last common part, and where it went.
-    common: Option<(&'data [u8], usize)>,
+    common: Option<(&'data [u8], u64)>,
+    changes: Vec<Change>,
 }
 
 impl<'data> Frames<'data> {
-    /// Appends a description, behind its common part unless that is the last one, and returns where the function's address goes.
-    fn push(&mut self, common: &'data [u8], description: &[u8]) -> u64 {
+    fn size(&self) -> u64 {
+        self.parts.size + self.together.1.len() as u64
+    }
+
+    /// Appends a description, behind its common part unless that is the last one, and returns where it starts.
+    fn push(&mut self, frame: &Frame<'data>) -> u64 {
+        self.begin(frame, frame.description.len());
+        self.push_bytes(frame.data, frame.description.clone())
+    }
+
+    /// The same, with another description.
+    fn push_made(&mut self, frame: &Frame<'data>, description: Vec<u8>) -> u64 {
+        self.begin(frame, description.len());
+        self.end_together();
+        self.parts.push(description)
+    }
+
+    /// Appends the common part of a description of this size, unless it is the last one.
+    fn begin(&mut self, frame: &Frame<'data>, size: usize) {
+        let common = &frame.data[frame.common.clone()];
         let start = match self.common {
             Some((last, start)) if std::ptr::eq(last, common) => start,
             _ => {
-                let start = self.bytes.len();
-                self.bytes.extend_from_slice(common);
+                let start = self.push_bytes(frame.data, frame.common.clone());
                 self.common = Some((common, start));
                 start
             }
         };
-        let place = self.bytes.len();
-        self.bytes.extend_from_slice(description);
-        if let Some(field) = self.bytes.get_mut(place + LENGTH_END..place + LENGTH_END + 8) {
-            field.copy_from_slice(&(start as u64).to_le_bytes());
+        if size >= LENGTH_END + 8 {
+            self.changes.push(Change { offset: self.size() + LENGTH_END as u64, field: WORD, value: start });
         }
-        (place + ADDRESS) as u64
+    }
+
+    fn push_bytes(&mut self, data: &'data [u8], range: Range<usize>) -> u64 {
+        if !std::ptr::eq(self.together.0, data) || self.together.1.end != range.start {
+            self.end_together();
+            self.together = (data, range.start..range.start);
+        }
+        let start = self.size();
+        self.together.1.end = range.end;
+        start
+    }
+
+    fn end_together(&mut self) {
+        let (data, range) = std::mem::take(&mut self.together);
+        if !range.is_empty() {
+            self.parts.push(&data[range]);
+        }
     }
 }
 
@@ -103,7 +156,7 @@ type Described<'data> = (Frame<'data>, Option<Subject>);
 
 impl<'data> Facts<'_, 'data> {
     /// Puts together a section of frames.
-    pub(super) fn frames(&self, section: &OutputSection<'_>) -> Draft {
+    pub(super) fn frames(&self, section: &OutputSection<'_>) -> Draft<'data> {
         let pieces: Vec<InputSectionId> = section.pieces.iter().map(|piece| piece.section).collect();
         let source = |&linked: &InputSectionId| {
             let machine = self.inputs().sections()[linked].machine?;
@@ -119,41 +172,45 @@ impl<'data> Facts<'_, 'data> {
         let merged: HashMap<FunctionId, Vec<u8>> =
             imitated.into_iter().filter_map(|id| Some((id, self.merge(&sources, &linked_view, id)?))).collect();
         let mut described = HashSet::new();
-        let size = sources.iter().map(|source| self.inputs().sections()[source.machine].data.len()).sum();
-        let mut frames = Frames { bytes: Vec::with_capacity(size), common: None };
+        let mut frames = Frames::default();
         let mut pieces = Vec::new();
         for (index, source) in sources.iter().enumerate() {
-            let base = frames.bytes.len() as u64;
+            let base = frames.size();
             let mut moved = Moved::default();
-            for &(frame, subject) in &source.frames {
+            for (frame, subject) in &source.frames {
                 let Some(subject) = subject else { continue };
-                let place = match merged.get(&subject.function) {
-                    Some(description) if described.insert(subject.function) => frames.push(frame.common, description),
+                let start = match merged.get(&subject.function) {
+                    Some(description) if described.insert(subject.function) => frames.push_made(frame, description.clone()),
                     Some(_) => {
                         let linked = linked_view.get(index).and_then(|side| of_function(side, subject.function));
                         let Some((linked, _)) = linked else { continue };
-                        frames.push(linked.common, &with_program(linked.description, &[]))
+                        frames.push_made(linked, with_program(linked.description(), &[]))
                     }
-                    None if subject.is_current => frames.push(frame.common, frame.description),
+                    None if subject.is_current => frames.push(frame),
                     None => continue,
                 };
-                moved.insert(frame.address, place);
-                let unit = frames.common.map(|(_, start)| start + CODE_ALIGN);
-                if let (Some(slot), Some(unit)) = (self.relocate.unified.slot(subject.function), unit) {
-                    let size = place as usize - ADDRESS + SIZE;
-                    stubs::frame(slot, self.relocate.unified.stubs().len(), unit, size, &mut frames.bytes);
+                moved.insert(frame.address(), start + ADDRESS as u64);
+                if let (Some(slot), Some((_, common))) = (self.relocate.unified.slot(subject.function), frames.common) {
+                    let (size, unit) = stubs::frame(slot, self.relocate.unified.stubs().len());
+                    frames.changes.push(Change { offset: start + SIZE as u64, field: WORD, value: size });
+                    let unit = unit.map(|unit| Change { offset: common + CODE_ALIGN as u64, field: BYTE, value: unit.into() });
+                    frames.changes.extend(unit);
                 }
             }
             pieces.push(DraftPiece { linked: source.linked, machine: source.machine, base, moved });
         }
-        Draft { bytes: frames.bytes, pieces }
+        frames.end_together();
+        Draft { parts: frames.parts, changes: frames.changes, pieces }
     }
 
     /// What a section of frames describes, as either view has it.
     fn described(&self, linked: InputSectionId, in_view: InputSectionId) -> Vec<Described<'data>> {
         let functions = self.functions(self.inputs().file_of_section(linked), in_view);
-        let frames = read(self.inputs().sections()[in_view].data).into_iter();
-        frames.map(|frame| (frame, functions.at(frame.address))).collect()
+        let described = |frame: Frame<'data>| {
+            let subject = functions.at(frame.address());
+            (frame, subject)
+        };
+        read(self.inputs().sections()[in_view].data).map(described).collect()
     }
 }
 
@@ -164,16 +221,16 @@ fn replaced(sources: &[Source<'_>]) -> HashSet<FunctionId> {
 }
 
 /// The descriptions of one function, in order, and whether each is that of the copy that stays.
-fn of_function<'data>(side: &[Described<'data>], function: FunctionId) -> Option<(Frame<'data>, bool)> {
-    let mine = side.iter().find(|(_, subject)| subject.is_some_and(|subject| subject.function == function))?;
-    Some((mine.0, mine.1?.is_current))
+fn of_function<'side, 'data>(side: &'side [Described<'data>], function: FunctionId) -> Option<(&'side Frame<'data>, bool)> {
+    let (frame, subject) = side.iter().find(|(_, subject)| subject.is_some_and(|subject| subject.function == function))?;
+    Some((frame, (*subject)?.is_current))
 }
 
 impl<'data> Facts<'_, 'data> {
     /// The first description in the output of a function that is described more than once.
     fn merge(&self, sources: &[Source<'data>], linked_view: &[Vec<Described<'data>>], function: FunctionId) -> Option<Vec<u8>> {
         let machine = sources.iter().filter_map(|source| of_function(&source.frames, function)).find(|frame| frame.1)?.0;
-        let own = read_program(program(machine.description));
+        let own = read_program(program(machine.description()));
         let linked = linked_view.iter().filter_map(|side| of_function(side, function));
         let places = self.places(function);
         let mut steps: BTreeMap<u64, &[u8]> = BTreeMap::new();
@@ -181,7 +238,7 @@ impl<'data> Facts<'_, 'data> {
             if is_current {
                 steps.extend(own.iter().map(|step| (step.place, step.rule)));
             } else {
-                let mut said = read_program(program(frame.description));
+                let mut said = read_program(program(frame.description()));
                 let end = said.pop_if(|step| step.rule.is_empty());
                 let placed = said
                     .iter()
@@ -191,7 +248,7 @@ impl<'data> Facts<'_, 'data> {
                 steps.extend(placed);
             }
         }
-        Some(with_program(machine.description, &write_program(&steps)))
+        Some(with_program(machine.description(), &write_program(&steps)))
     }
 }
 
@@ -332,7 +389,7 @@ mod tests {
         description.extend(SAMPLE);
         let empty = with_program(&description, &[]);
         assert_eq!((empty.len(), word64(&empty, 4)), (40, Some(28)));
-        assert!(read(&[0xff; 11]).is_empty());
-        assert!(read(&[0xff; 64]).is_empty());
+        assert!(read(&[0xff; 11]).next().is_none());
+        assert!(read(&[0xff; 64]).next().is_none());
     }
 }

@@ -73,9 +73,9 @@ fn units(data: &[u8], functions: &Functions) -> Vec<Unit> {
 }
 
 impl Facts<'_, '_> {
-    /// Appends the tables of an object.
-    pub(super) fn lines(&self, tables: &Tables<'_>, out: &mut Vec<u8>, moved: &mut Moved) {
-        let base = out.len();
+    /// The tables of an object, which come to stand at `base`.
+    pub(super) fn lines(&self, tables: &Tables<'_>, base: u64, moved: &mut Moved) -> Vec<u8> {
+        let mut out = Vec::with_capacity(tables.data.len());
         for unit in units(tables.data, &self.functions(tables.file, tables.machine)) {
             let start = out.len();
             out.extend_from_slice(&tables.data[unit.start..unit.sequences.first().map_or(unit.end, |&(first, ..)| first)]);
@@ -83,7 +83,7 @@ impl Facts<'_, '_> {
                 unit.sequences.iter().filter_map(|&(from, to, subject)| self.sequence(tables, from, to, subject?)).collect();
             sequences.sort_by_key(|sequence| (sequence.number, sequence.from));
             for sequence in sequences {
-                moved.insert((sequence.from + ADDRESS) as u64, (out.len() + ADDRESS) as u64);
+                moved.insert((sequence.from + ADDRESS) as u64, base + (out.len() + ADDRESS) as u64);
                 match sequence.bytes {
                     Bytes::Kept(bytes) => out.extend_from_slice(bytes),
                     Bytes::Made(bytes) => out.extend_from_slice(&bytes),
@@ -94,7 +94,8 @@ impl Facts<'_, '_> {
                 field.copy_from_slice(&length.to_le_bytes());
             }
         }
-        self.line_headers(tables, &mut out[base..]);
+        self.line_headers(tables, &mut out);
+        out
     }
 
     /// What becomes of a sequence.

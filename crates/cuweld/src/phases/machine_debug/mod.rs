@@ -15,39 +15,98 @@ mod lines;
 
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
-use super::merge::{Content, OutputSection, Piece};
+use super::merge::{Content, OutputSection};
 use super::number::Numbering;
 use super::relocate::{self, Decision, Kept, Referent};
 use super::resolve::{Fate, Resolution};
 use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SectionId};
-use cubin::relocation::{self, Mode, RelocationType};
+use cubin::relocation::{self, Bits, Mode, RelocationType};
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
 use lines::Tables;
 use rayon::prelude::*;
+use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 
 /// The machine's side of every section of debug information.
 #[derive(Debug)]
-pub struct MachineDebug {
-    sections: IdMap<SectionId, Contents>,
+pub struct MachineDebug<'data> {
+    sections: IdMap<SectionId, Contents<'data>>,
 }
 
 /// The machine's side of one section.
-#[derive(Debug, Default)]
-pub struct Contents {
-    /// Its bytes.
-    pub bytes: Vec<u8>,
+#[derive(Debug)]
+pub struct Contents<'data> {
+    parts: Parts<'data>,
+    changes: Vec<Change>,
     /// Its relocations, in file order.
     pub kept: Vec<Kept>,
     /// Whether it speaks of no function, and so is the same in both views.
     pub is_shared: bool,
 }
 
-impl MachineDebug {
+/// A value to write over the bytes of a section.
+#[derive(Copy, Clone, Debug)]
+struct Change {
+    offset: u64,
+    field: &'static [Bits],
+    value: u64,
+}
+
+impl<'data> MachineDebug<'data> {
     /// The machine's side of a section; none, if the section is no debug information, or if there is but one view.
-    pub fn of(&self, section: SectionId) -> Option<&Contents> {
+    pub fn of(&self, section: SectionId) -> Option<&Contents<'data>> {
         self.sections.get(&section)
+    }
+}
+
+impl Contents<'_> {
+    /// Its size.
+    pub fn size(&self) -> u64 {
+        self.parts.size
+    }
+
+    /// The bytes that it consists of, and where in it they stand, if nothing is written over them.
+    pub fn unchanged(&self) -> Option<Vec<(u64, &[u8])>> {
+        self.changes.is_empty().then(|| self.parts.iter().collect())
+    }
+
+    /// Writes it.
+    pub fn write(&self, out: &mut [u8]) {
+        for (start, bytes) in self.parts.iter() {
+            out[start as usize..][..bytes.len()].copy_from_slice(bytes);
+        }
+        for change in &self.changes {
+            // `load` has checked that the field is in its section; one that was left out with its function is gone.
+            _ = relocation::apply(change.field, out, change.offset, change.value, 0, Mode::Replace);
+        }
+    }
+}
+
+/// Bytes of objects, and such that were made, one behind the other.
+#[derive(Debug, Default)]
+struct Parts<'data> {
+    list: Vec<Cow<'data, [u8]>>,
+    size: u64,
+}
+
+impl<'data> Parts<'data> {
+    /// Appends bytes, and returns where they start.
+    fn push(&mut self, bytes: impl Into<Cow<'data, [u8]>>) -> u64 {
+        let (start, bytes) = (self.size, bytes.into());
+        self.size += bytes.len() as u64;
+        self.list.push(bytes);
+        start
+    }
+
+    /// The bytes, and where they start.
+    fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.list.iter().scan(0, |end, bytes| {
+            let start = *end;
+            *end += bytes.len() as u64;
+            Some((start, &**bytes))
+        })
     }
 }
 
@@ -60,22 +119,24 @@ pub struct Facts<'facts, 'data> {
 }
 
 /// Puts together the machine's side of all debug information.
-pub fn build(facts: &Facts<'_, '_>) -> MachineDebug {
+pub fn build<'data>(facts: &Facts<'_, 'data>) -> MachineDebug<'data> {
     if facts.relocate.options.target.views == Views::One {
         return MachineDebug { sections: IdMap::default() };
     }
     let all = facts.relocate.plan.sections().enumerate();
     let sections: Vec<_> = all.filter(|(_, section)| section.content == Content::Debug).collect();
-    let drafts: Vec<Draft> = sections.par_iter().map(|(_, section)| facts.draft(section)).collect();
+    let drafts: Vec<Draft<'data>> = sections.par_iter().map(|(_, section)| facts.draft(section)).collect();
     let bases: IdMap<InputSectionId, u64> =
         drafts.iter().flat_map(|draft| draft.pieces.iter().map(|piece| (piece.linked, piece.base))).collect();
-    let contents = |(&(id, section), draft): (&(SectionId, _), Draft)| (id, facts.relocated(section, draft, &bases));
+    let contents = |(&(id, section), draft): (&(SectionId, _), Draft<'data>)| (id, facts.relocated(section, draft, &bases));
     MachineDebug { sections: sections.par_iter().zip(drafts).map(contents).collect() }
 }
 
 /// A section whose parts are in place, but not relocated.
-struct Draft {
-    bytes: Vec<u8>,
+#[derive(Default)]
+struct Draft<'data> {
+    parts: Parts<'data>,
+    changes: Vec<Change>,
     pieces: Vec<DraftPiece>,
 }
 
@@ -134,32 +195,26 @@ impl<'data> Facts<'_, 'data> {
         self.relocate.inputs
     }
 
-    fn draft(&self, section: &OutputSection<'_>) -> Draft {
+    fn draft(&self, section: &OutputSection<'_>) -> Draft<'data> {
         let form = form(section);
         if form == Form::Frames {
             return self.frames(section);
         }
-        let machine_size =
-            |piece: Piece| Some(self.inputs().sections()[self.inputs().sections()[piece.section].machine?].data.len());
-        let size = section.pieces.iter().filter_map(machine_size).sum();
-        let mut draft = Draft { bytes: Vec::with_capacity(size), pieces: Vec::new() };
+        let mut draft = Draft::default();
         let mut described = HashSet::new();
         for piece in section.pieces.iter() {
             let linked = piece.section;
             let Some(machine) = self.inputs().sections()[linked].machine else { continue };
             let file = self.inputs().file_of_section(linked);
-            let base = draft.bytes.len() as u64;
             let data = self.inputs().sections()[machine].data;
             let mut moved = Moved::default();
-            match form {
-                Form::Lines => self.lines(&Tables { file, linked, machine, data }, &mut draft.bytes, &mut moved),
-                Form::Registers => {
-                    let both = (self.inputs().sections()[linked].data, data);
-                    self.registers(file, both, &mut described, &mut draft.bytes);
-                }
-                Form::Frames | Form::Appended => draft.bytes.extend_from_slice(data),
-            }
+            let bytes = match form {
+                Form::Lines => self.lines(&Tables { file, linked, machine, data }, draft.parts.size, &mut moved).into(),
+                Form::Registers => self.registers(file, (self.inputs().sections()[linked].data, data), &mut described).into(),
+                Form::Frames | Form::Appended => Cow::Borrowed(data),
+            };
             moved.0.sort_unstable();
+            let base = draft.parts.push(bytes);
             draft.pieces.push(DraftPiece { linked, machine, base, moved });
         }
         draft
@@ -195,11 +250,8 @@ impl<'data> Facts<'_, 'data> {
         is_known.then_some(Subject { function, is_current: fate != Fate::Replaced })
     }
 
-    /// What the linked view adds to addresses of functions, by place; needed only to imitate the reference linker.
+    /// What the linked view adds to addresses of functions, by place.
     fn linked_addends(&self, file: FileId, linked: InputSectionId) -> HashMap<u64, i64> {
-        if !self.relocate.options.imitate_defects {
-            return HashMap::new();
-        }
         self.relocations(file, linked).map(|entry| (entry.offset, entry.addend)).collect()
     }
 
@@ -211,7 +263,7 @@ impl<'data> Facts<'_, 'data> {
     }
 
     /// Goes through the relocations of a section as the linked view does, in the same order.
-    fn relocated(&self, section: &OutputSection<'_>, draft: Draft, bases: &IdMap<InputSectionId, u64>) -> Contents {
+    fn relocated(&self, section: &OutputSection<'_>, draft: Draft<'data>, bases: &IdMap<InputSectionId, u64>) -> Contents<'data> {
         let form = form(section);
         let speaks_of_functions = draft
             .pieces
@@ -221,14 +273,10 @@ impl<'data> Facts<'_, 'data> {
         let is_shared = is_empty || (matches!(form, Form::Frames | Form::Lines) && !speaks_of_functions);
         let settled: Vec<Settled> = draft.pieces.par_iter().rev().map(|piece| self.settle(section, piece, bases)).collect();
         let kept = Vec::with_capacity(settled.iter().map(|piece| piece.kept.len()).sum());
-        let mut contents = Contents { bytes: draft.bytes, kept, is_shared };
+        let mut contents = Contents { parts: draft.parts, changes: draft.changes, kept, is_shared };
         for piece in settled {
             contents.kept.extend(piece.kept);
-            for (offset, kind, value) in piece.values {
-                let field = kind.row().map(|row| row.field).unwrap_or_default();
-                // `load` has checked that the field is in its section; one that was left out with its function is gone.
-                _ = relocation::apply(field, &mut contents.bytes, offset, value, 0, Mode::Replace);
-            }
+            contents.changes.extend(piece.changes);
         }
         if form == Form::Lines {
             contents.kept.sort_by_key(|kept| kept.offset);
@@ -240,19 +288,19 @@ impl<'data> Facts<'_, 'data> {
     fn settle(&self, section: &OutputSection<'_>, piece: &DraftPiece, bases: &IdMap<InputSectionId, u64>) -> Settled {
         let is_taken_apart = matches!(form(section), Form::Frames | Form::Lines);
         let file = self.inputs().file_of_section(piece.linked);
-        let linked = self.linked_addends(file, piece.linked);
+        let linked = LazyCell::new(|| self.linked_addends(file, piece.linked));
         let mut settled = Settled::default();
         for entry in self.relocations(file, piece.machine).rev() {
             let Some(symbol) = entry.symbol else { continue };
-            if self.relocate.resolution.ignores(self.inputs(), piece.linked, entry.offset, symbol) {
-                continue;
-            }
             let offset = match piece.moved.get(entry.offset) {
                 Some(offset) => offset,
                 // What speaks of a function that is gone, or of another copy of it, is not there.
                 None if is_taken_apart => continue,
                 None => piece.base + entry.offset,
             };
+            if self.relocate.resolution.ignores(self.inputs(), piece.linked, entry.offset, symbol) {
+                continue;
+            }
             let place = entry.offset;
             let entry = InputRelocation { offset, ..entry };
             let row = &self.inputs().symbols()[symbol];
@@ -263,16 +311,16 @@ impl<'data> Facts<'_, 'data> {
                     let InputRelocation { kind, .. } = entry;
                     match self.placed_later(target).map(Referent::Section) {
                         Some(referent) => settled.kept.push(Kept { offset, kind, referent, addend, explicit_addend: true }),
-                        None => settled.values.push((offset, kind, addend.cast_unsigned())),
+                        None => settled.change(offset, kind, addend.cast_unsigned()),
                     }
                 }
                 _ => match self.relocate.decide(section, file, symbol, entry, true) {
                     Decision::Keep(mut kept) => {
-                        kept.addend = self.addend(symbol, kept.addend, linked.get(&place).copied());
+                        kept.addend = self.addend(symbol, kept.addend, || linked.get(&place).copied());
                         settled.kept.push(kept);
                     }
                     Decision::Apply(patch, _) | Decision::ApplyUnrecorded(patch) => {
-                        settled.values.push((offset, patch.kind, patch.value));
+                        settled.change(offset, patch.kind, patch.value);
                     }
                     Decision::Drop => {}
                 },
@@ -287,8 +335,16 @@ impl<'data> Facts<'_, 'data> {
 struct Settled {
     /// Those that stay.
     kept: Vec<Kept>,
-    /// What to write: where, the relocation whose field it is, and the value.
-    values: Vec<(u64, RelocationType, u64)>,
+    /// What to write.
+    changes: Vec<Change>,
+}
+
+impl Settled {
+    /// Writes a value into the field of a relocation.
+    fn change(&mut self, offset: u64, kind: RelocationType, value: u64) {
+        let field = kind.row().map(|row| row.field).unwrap_or_default();
+        self.changes.push(Change { offset, field, value });
+    }
 }
 
 /// A function that debug information speaks of.
