@@ -7,7 +7,13 @@ use std::time::{Duration, Instant};
 pub struct Trace {
     start: Instant,
     spans: Vec<Span>,
-    errand: Option<(&'static str, Box<dyn FnOnce() + Send>)>,
+    errand: Option<Errand>,
+}
+
+/// What is to be done when a phase begins.
+struct Errand {
+    phase: &'static str,
+    run: Box<dyn FnOnce() + Send>,
 }
 
 /// One span.
@@ -30,13 +36,13 @@ impl Default for Trace {
 impl Trace {
     /// Has something done when a phase begins, before anything else of it.
     pub fn when(&mut self, phase: &'static str, errand: impl FnOnce() + Send + 'static) {
-        self.errand = Some((phase, Box::new(errand)));
+        self.errand = Some(Errand { phase, run: Box::new(errand) });
     }
 
     /// Runs a phase and records how long it took.
     pub fn phase<T>(&mut self, name: &'static str, run: impl FnOnce() -> T) -> T {
-        if let Some((_, errand)) = self.errand.take_if(|(phase, _)| *phase == name) {
-            errand();
+        if let Some(errand) = self.errand.take_if(|errand| errand.phase == name) {
+            (errand.run)();
         }
         let begin = self.start.elapsed();
         let result = run();

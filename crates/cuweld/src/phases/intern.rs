@@ -83,7 +83,7 @@ impl Share {
 
 /// The share that a hash is in.
 fn share_of(hash: u32, shares: usize) -> usize {
-    (u64::from(hash) * shares as u64 >> 32) as usize
+    ((u64::from(hash) * shares as u64) >> 32) as usize
 }
 
 /// Makes a hash of a name fit for a table, which looks at both ends of 64 bits.
