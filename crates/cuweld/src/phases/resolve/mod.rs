@@ -33,6 +33,7 @@ pub struct Resolution<'data> {
     meaning: IdVec<InputSymbolId, Option<SymbolId>>,
     fate: IdVec<InputSymbolId, Fate>,
     commons: Vec<SymbolId>,
+    laid_out_by_kernel: Vec<SymbolId>,
     lost_ranges: IdMap<InputSectionId, Vec<Range<u64>>>,
     has_aliases: bool,
     has_lost_copies: bool,
@@ -152,6 +153,11 @@ impl<'data> Resolution<'data> {
         self.commons.iter().copied().filter(|&id| self.symbols[id].common_align.is_some())
     }
 
+    /// Shared variables, textures, samplers and surfaces, in order of first mention.
+    pub fn laid_out_by_kernel(&self) -> &[SymbolId] {
+        &self.laid_out_by_kernel
+    }
+
     /// Whether a relocation of `target` concerns only what did not get into the link, so that it is not even read.
     ///
     /// That is so for the frames and lines of a lost copy of a function, and for the initial value of a lost variable.
@@ -226,6 +232,11 @@ impl Symbol {
 /// Whether a symbol is a shared variable.
 pub fn is_shared_variable(symbol: &Symbol) -> bool {
     symbol.function.is_none() && is_shared(symbol.other)
+}
+
+/// Whether a symbol is one of those whose place depends on which kernels use it.
+pub fn is_laid_out_by_kernel(symbol: &Symbol) -> bool {
+    is_shared_variable(symbol) || is_texture(symbol)
 }
 
 /// Whether a symbol is an array of unknown size in shared memory.

@@ -1,13 +1,14 @@
 //! The walk over the inputs' symbols.
 
 use super::clash::{self, Clash};
-use super::{Fate, Function, Part, Resolution, Symbol};
+use super::{Fate, Function, Part, Resolution, Symbol, is_laid_out_by_kernel};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
-use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
+use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use crate::options::Options;
 use crate::phases::intern::Interned;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
 use cubin::symbol::{Binding, SymbolKind};
+use rayon::prelude::*;
 use std::num::NonZeroU32;
 
 /// Resolves all names.
@@ -31,6 +32,7 @@ pub fn resolve<'data>(
             meaning: IdVec::filled(None, inputs.symbols().len()),
             fate: IdVec::filled(Fate::Reference, inputs.symbols().len()),
             commons: Vec::new(),
+            laid_out_by_kernel: Vec::new(),
             lost_ranges: IdMap::default(),
             has_aliases: false,
             has_lost_copies: false,
@@ -57,6 +59,9 @@ pub fn resolve<'data>(
             return walk.report_clashes(file, report);
         }
     }
+    let rows = walk.result.symbols.as_slice().par_iter().with_min_len(4096).enumerate();
+    let laid_out_by_kernel = rows.filter(|(_, symbol)| is_laid_out_by_kernel(symbol)).map(|(row, _)| SymbolId::from_index(row));
+    walk.result.laid_out_by_kernel = laid_out_by_kernel.collect();
     Ok(walk.result)
 }
 
