@@ -85,7 +85,8 @@ fn expect_much() {
 }
 
 /// Lets another thread touch memory that this one is about to need, so that the system does its work on it beside this one's. The heap
-/// is that of a [large](Size::Large) link: it gives nothing back, and takes what comes next from where it ended. Without effect if there is no other thread, or where the system does not offer this.
+/// is that of a [large](Size::Large) link: it gives nothing back, and takes what comes next from where it ended. Without effect if there
+/// is no other thread, or where the system does not offer this.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #[allow(unsafe_code, reason = "the system is told which memory comes next")]
 pub fn touch_ahead(size: usize) {
