@@ -127,8 +127,10 @@ impl FunctionSections {
     ) -> Self {
         let run = |run: usize| {
             let (mut runs, mut scratch) = (PerView::new(views, |_| Run::default()), Scratch::default());
-            for function in run * RUN..functions.min((run + 1) * RUN) {
-                for (view, run) in runs.iter_mut() {
+            let functions = run * RUN..functions.min((run + 1) * RUN);
+            for (view, run) in runs.iter_mut() {
+                run.ends.reserve(functions.len());
+                for function in functions.clone() {
                     encode(FunctionId::from_index(function), view, &mut scratch, &mut run.records);
                     run.ends.push((run.records.bytes.len(), run.records.mentions.len()));
                 }
