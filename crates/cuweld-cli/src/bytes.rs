@@ -7,7 +7,7 @@
 #![allow(unsafe_code, reason = "maps files, and handles the signal that a map can cause")]
 
 use cuweld::diagnostics::{Diagnostic, Entry, Message, Renderer};
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Bytes {
         }
         // SAFETY: the map is read-only. A file that someone else changes meanwhile can change what is read, but no invariant is kept
         // about these bytes beyond a check; if it becomes shorter, the handler below ends the program.
-        let map = unsafe { Mmap::map(&file) }?;
+        let map = unsafe { MmapOptions::new().len(metadata.len() as usize).map(&file) }?;
         shortened::watch(&map, path);
         let mapped = Mapped { map, path: path.to_owned(), size: metadata.len(), modified: metadata.modified().ok() };
         Ok(Bytes { contents: Contents::Mapped(Box::new(mapped)), identity })

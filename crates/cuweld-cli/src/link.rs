@@ -17,7 +17,7 @@ use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, explain_missing_names, nothing_to_link, unpack};
 use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText, UnifiedIndex};
 use cuweld::trace::Trace;
-use cuweld::{Demand, Finished, Input, Linked};
+use cuweld::{Demand, Finished, Input, LeastMemory, Linked};
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
@@ -85,7 +85,10 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
         let size = Size::of(files.size());
         resources::take(arguments.execution.threads, size);
         if size == Size::Large {
-            resources::touch_ahead(files.bytes().map(|bytes| cuweld::least_memory(bytes.as_ref(), target)).sum());
+            let memory = LeastMemory::of(files.bytes().map(AsRef::as_ref), target);
+            resources::touch_ahead(memory.load);
+            // From then on, other threads have little to do for a while.
+            trace.when("resolve", move || resources::touch_ahead(memory.link));
         }
     }
     files.check_outputs(arguments, report)?;

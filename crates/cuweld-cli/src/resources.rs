@@ -41,7 +41,8 @@ pub fn take(threads: Option<u32>, size: Size) {
     if size == Size::Large {
         expect_much();
     }
-    // This thread works, too: it would only wait for the others otherwise.
+    // This thread works, too: it would only wait for the others otherwise. It does wait until they have begun, and that is good: the
+    // system would let them begin only when this one has used up its time.
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
     // It fails if there are threads already, and there are none yet, or if the system gives none: then this one works alone.
     if pool(threads).is_err() {
@@ -50,8 +51,8 @@ pub fn take(threads: Option<u32>, size: Size) {
 }
 
 /// Asks for room for everything that the link is going to need, in one piece of huge pages. What is not used is only an
-/// address. Other threads have heaps of their own, in small pages. Without effect where the C library or the system do not offer
-/// this.
+/// address. All threads share it: heaps of their own would be in small pages. Without effect where the C library or the system do not
+/// offer this.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
 fn expect_much() {
@@ -60,8 +61,10 @@ fn expect_much() {
     // SAFETY: the calls take no pointers but the one that `malloc` returned, which is not used after `free`. The advice
     // concerns memory that is free, in whole pages inside of it, and changes no contents.
     unsafe {
-        // It is never shrunk, grows in large steps, and a large table is no piece of its own.
-        for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_TOP_PAD, PAGE as i32), (libc::M_MMAP_MAX, 0)] {
+        // It is the only one, is never shrunk, grows in large steps, and a large table is no piece of its own.
+        const PARAMETERS: [(i32, i32); 4] =
+            [(libc::M_ARENA_MAX, 1), (libc::M_TRIM_THRESHOLD, -1), (libc::M_TOP_PAD, PAGE as i32), (libc::M_MMAP_MAX, 0)];
+        for (parameter, value) in PARAMETERS {
             libc::mallopt(parameter, value);
         }
         for room in ROOMS {
@@ -89,9 +92,11 @@ pub fn touch_ahead(size: usize) {
     if rayon::current_num_threads() < 2 || size < PAGE {
         return;
     }
+    /// More than what may have been given back meanwhile.
+    const PROBE: usize = 64 << 10;
     // SAFETY: what `malloc` returned is not used after `free`; the next pieces of the heap are cut from there.
     let start = unsafe {
-        let memory = std::hint::black_box(libc::malloc(size));
+        let memory = std::hint::black_box(libc::malloc(PROBE));
         libc::free(memory);
         memory.addr() / PAGE * PAGE
     };

@@ -115,6 +115,12 @@ impl<I: Id, T> IdVec<I, T> {
         (0..self.rows.len()).map(I::from_index)
     }
 
+    /// Some consecutive rows in order, with their numbers.
+    pub fn range(&self, ids: IdRange<I>) -> impl Iterator<Item = (I, &T)> {
+        let first = ids.first.index();
+        ids.iter().zip(&self.rows[first..first + ids.count as usize])
+    }
+
     /// The rows as a slice.
     pub fn as_slice(&self) -> &[T] {
         &self.rows

@@ -39,4 +39,4 @@ pub use cubin::target;
 pub use link::link_with;
 pub use linker::{Added, Linked, Linker, link};
 pub use phases::finalize::Finished;
-pub use phases::load::{Demand, Input, least_memory};
+pub use phases::load::{Demand, Input, LeastMemory};

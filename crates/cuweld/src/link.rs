@@ -6,8 +6,8 @@ use crate::options::Options;
 use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
 use crate::phases::{
-    attributes, callgraph, components, finalize, image_size, info, layout, listing, live, load, machine_debug, merge, names,
-    number, propagate, references, registers, relocate, reserved, resolve, undefined, unified, versions, why_live,
+    attributes, callgraph, components, finalize, image_size, info, intern, layout, listing, live, load, machine_debug, merge,
+    names, number, propagate, references, registers, relocate, reserved, resolve, undefined, unified, versions, why_live,
 };
 use crate::trace::Trace;
 
@@ -22,8 +22,10 @@ pub fn link_with<Image>(
     // Read and check everything once, so that later phases can trust it.
     let inputs = &trace.phase("load", || load::load(inputs, options, report))?;
     versions::check(inputs, options, report)?;
+    // Which names are the same.
+    let interned = trace.phase("intern", || intern::intern(inputs));
     // One meaning per name; the first mention of a name fixes its place in the output.
-    let resolution = &trace.phase("resolve", || resolve::resolve(inputs, options, report))?;
+    let resolution = &trace.phase("resolve", || resolve::resolve(inputs, interned, options, report))?;
     // Calls, direct and through pointers.
     let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution, options));
     // Its cycles, and an order from callees to callers for everything that flows up.

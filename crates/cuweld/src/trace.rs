@@ -4,10 +4,16 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 /// The spans of a run.
-#[derive(Debug)]
 pub struct Trace {
     start: Instant,
     spans: Vec<Span>,
+    errand: Option<Errand>,
+}
+
+/// What is to be done when a phase begins.
+struct Errand {
+    phase: &'static str,
+    run: Box<dyn FnOnce() + Send>,
 }
 
 /// One span.
@@ -23,13 +29,21 @@ pub struct Span {
 
 impl Default for Trace {
     fn default() -> Self {
-        Trace { start: Instant::now(), spans: Vec::new() }
+        Trace { start: Instant::now(), spans: Vec::new(), errand: None }
     }
 }
 
 impl Trace {
+    /// Has something done when a phase begins, before anything else of it.
+    pub fn when(&mut self, phase: &'static str, errand: impl FnOnce() + Send + 'static) {
+        self.errand = Some(Errand { phase, run: Box::new(errand) });
+    }
+
     /// Runs a phase and records how long it took.
     pub fn phase<T>(&mut self, name: &'static str, run: impl FnOnce() -> T) -> T {
+        if let Some(errand) = self.errand.take_if(|errand| errand.phase == name) {
+            (errand.run)();
+        }
         let begin = self.start.elapsed();
         let result = run();
         self.spans.push(Span { name, begin, duration: self.start.elapsed() - begin });

@@ -5,9 +5,10 @@
 use super::live::LiveSet;
 use super::load::{Inputs, Role};
 use super::resolve::Resolution;
-use crate::id::{FileId, FunctionId, IdVec, InputSectionId};
+use crate::id::{FileId, FunctionId, Id, IdVec, InputSectionId};
 use cubin::info::{self, Attribute, Record, format};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// How the values of a kernel and of the functions it reaches make one.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
@@ -89,6 +90,8 @@ pub type Moment = (InputSectionId, u32);
 #[derive(Debug)]
 pub struct Attributes {
     of: IdVec<FunctionId, FunctionAttributes>,
+    /// For every so many functions, what flows from each of them.
+    flowing: Vec<Vec<Flowing>>,
     any_sparsity: bool,
 }
 
@@ -107,8 +110,8 @@ pub struct FunctionAttributes {
     pub return_stack: Option<u32>,
     /// Which sparse matrix instructions it uses, if it says so.
     pub sparsity: Option<u16>,
-    /// Its attributes that flow, each once.
-    pub flowing: Vec<Flowing>,
+    /// Which of those attributes of its block of functions that flow are its own, each once.
+    flowing: Range<usize>,
     /// How many named barriers it uses, where its code section says so and no record: objects of CUDA 12 and before.
     pub barriers_of_section: Option<u16>,
     /// Functions it uses that something outside of the link provides, or kernels it launches; as listed, before the link.
@@ -130,35 +133,29 @@ pub struct Flowing {
     pub first: Moment,
 }
 
-impl FunctionAttributes {
-    /// Takes up a record of an attribute that flows.
-    fn note(&mut self, row: usize, value: u16, moment: Moment) {
-        match self.flowing.iter_mut().find(|known| known.row == row) {
-            Some(known) => {
-                known.largest = known.largest.max(value);
-                known.last = value;
-                known.first = known.first.min(moment);
-            }
-            None => self.flowing.push(Flowing { row, largest: value, last: value, first: moment }),
-        }
-    }
-
-    /// Its value of an attribute that flows.
-    pub fn flowing(&self, row: usize) -> Option<u16> {
-        self.flowing.iter().find(|known| known.row == row).map(|known| known.last)
-    }
-
-    /// Whether there is a record of an attribute that flows.
-    pub fn has_record(&self, row: usize) -> bool {
-        let is_barriers = FLOWING[row].attribute == Attribute::NUM_BARRIERS;
-        self.flowing(row).is_some() && !(is_barriers && self.barriers_of_section.is_some())
-    }
-}
+/// How many functions are read in one go. What flows from each of them would be a small list; one long list for all takes less time.
+const BLOCK: usize = 256;
 
 impl Attributes {
     /// What is known of a function. Nothing, for functions that do not stay or are not defined.
     pub fn of(&self, function: FunctionId) -> &FunctionAttributes {
         &self.of[function]
+    }
+
+    /// What flows from a function, each attribute once.
+    pub fn flowing(&self, function: FunctionId) -> &[Flowing] {
+        &self.flowing[function.index() / BLOCK][self.of[function].flowing.clone()]
+    }
+
+    /// A function's value of an attribute that flows.
+    pub fn value(&self, function: FunctionId, row: usize) -> Option<u16> {
+        self.flowing(function).iter().find(|known| known.row == row).map(|known| known.last)
+    }
+
+    /// Whether a function has a record of an attribute that flows.
+    pub fn has_record(&self, function: FunctionId, row: usize) -> bool {
+        let is_barriers = FLOWING[row].attribute == Attribute::NUM_BARRIERS;
+        self.value(function, row).is_some() && !(is_barriers && self.of[function].barriers_of_section.is_some())
     }
 
     /// Whether any function says which sparse matrix instructions it uses. Then those that do not say may use any.
@@ -169,22 +166,32 @@ impl Attributes {
 
 /// Reads the records of every live function.
 pub fn read(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet) -> Attributes {
-    let functions: Vec<FunctionId> = resolution.functions().ids().collect();
-    let of = functions
-        .par_iter()
-        .with_min_len(256)
-        .map(|&function| match resolution.code(inputs, function) {
-            Some(code) if live.contains(function) && resolution.functions()[function].alias_of.is_none() => {
-                read_one(inputs, resolution, function, code)
+    let mut of = vec![FunctionAttributes::default(); resolution.functions().len()];
+    let blocks = of.par_chunks_mut(BLOCK).enumerate().map(|(block, of)| {
+        let mut flowing = Vec::with_capacity(of.len());
+        for (index, attributes) in of.iter_mut().enumerate() {
+            let function = FunctionId::from_index(block * BLOCK + index);
+            let is_alias = resolution.functions()[function].alias_of.is_some();
+            if let (Some(code), true, false) = (resolution.code(inputs, function), live.contains(function), is_alias) {
+                *attributes = read_one(inputs, resolution, function, code, &mut flowing);
             }
-            _ => FunctionAttributes::default(),
-        })
-        .collect::<Vec<_>>();
+        }
+        flowing
+    });
+    let flowing = blocks.collect();
     let any_sparsity = of.iter().any(|attributes| attributes.sparsity.is_some());
-    Attributes { of: IdVec::from(of), any_sparsity }
+    Attributes { of: IdVec::from(of), flowing, any_sparsity }
 }
 
-fn read_one(inputs: &Inputs<'_>, resolution: &Resolution<'_>, function: FunctionId, code: InputSectionId) -> FunctionAttributes {
+/// Reads the records of a function, and adds what flows from it to a list.
+fn read_one(
+    inputs: &Inputs<'_>,
+    resolution: &Resolution<'_>,
+    function: FunctionId,
+    code: InputSectionId,
+    flowing: &mut Vec<Flowing>,
+) -> FunctionAttributes {
+    let start = flowing.len();
     let file = inputs.file_of_section(code);
     let mut result = FunctionAttributes::default();
     if let Some(definition) = resolution.symbols()[resolution.functions()[function].symbol].definition {
@@ -198,11 +205,11 @@ fn read_one(inputs: &Inputs<'_>, resolution: &Resolution<'_>, function: Function
     let barriers = (inputs.sections()[code].flags >> BARRIERS_SHIFT) as u8;
     if let (1.., Some(row)) = (barriers, flowing_row(Attribute::NUM_BARRIERS)) {
         result.barriers_of_section = Some(barriers.into());
-        result.note(row, barriers.into(), (info, u32::MAX));
+        note(flowing, start, row, barriers.into(), (info, u32::MAX));
     }
     for (position, record) in info::records(inputs.sections()[info].data).map_while(Result::ok).enumerate() {
         if let Some(row) = flowing_row(record.attribute) {
-            result.note(row, record.value, (info, position as u32));
+            note(flowing, start, row, record.value, (info, position as u32));
         }
         match record.attribute {
             Attribute::MAXREG_COUNT => result.register_limit = Some(record.value.into()),
@@ -218,5 +225,18 @@ fn read_one(inputs: &Inputs<'_>, resolution: &Resolution<'_>, function: Function
             _ => {}
         }
     }
+    result.flowing = start..flowing.len();
     result
+}
+
+/// Takes up a record of an attribute that flows, in a list whose last part is the function's.
+fn note(flowing: &mut Vec<Flowing>, start: usize, row: usize, value: u16, moment: Moment) {
+    match flowing[start..].iter_mut().find(|known| known.row == row) {
+        Some(known) => {
+            known.largest = known.largest.max(value);
+            known.last = value;
+            known.first = known.first.min(moment);
+        }
+        None => flowing.push(Flowing { row, largest: value, last: value, first: moment }),
+    }
 }

@@ -91,7 +91,7 @@ impl Resources<'_, '_> {
         let (registers, barriers, stack) = match self.properties.of(kernel) {
             Some(needs) => (needs.registers, barriers(needs), needs.stack.map_or(own.frame, |stack| stack as u32)),
             None => {
-                let barriers = flowing_row(Attribute::NUM_BARRIERS).and_then(|row| own.flowing(row));
+                let barriers = flowing_row(Attribute::NUM_BARRIERS).and_then(|row| self.attributes.value(kernel, row));
                 (own.registers, barriers.unwrap_or(0), 0)
             }
         };

@@ -7,6 +7,7 @@ pub mod explain;
 pub mod finalize;
 pub mod image_size;
 pub mod info;
+pub mod intern;
 pub mod layout;
 pub mod listing;
 pub mod live;

@@ -81,7 +81,7 @@ impl<'data> Facts<'_, 'data> {
     /// The names of functions that other objects may have functions of the same name beside.
     fn local_functions(&self) -> LocalFunctions<'data> {
         let symbols = self.resolution.functions().iter().map(|function| &self.resolution.symbols()[function.symbol]);
-        symbols.filter(|symbol| symbol.binding == Binding::LOCAL).map(|symbol| symbol.name).collect()
+        symbols.filter(|symbol| symbol.binding == Binding::LOCAL).map(|symbol| symbol.name(self.inputs)).collect()
     }
 
     /// Whether no other section has the name of this one, and no symbol has. Only one function has a name that is not local, and
@@ -120,13 +120,12 @@ impl<'data> Facts<'_, 'data> {
         let is_named = |id: SymbolId| is_named(id, self.inputs, self.resolution, self.plan, self.layout, self.options);
         let length = |entry: &Local| match *entry {
             Local::Section(id) => plan_sections[id].name.len() + 1,
-            Local::Symbol(id) => plan_symbols[id].name.len() + 1,
+            Local::Symbol(id) => plan_symbols[id].name(self.inputs).len() + 1,
             Local::SharedInstance(_) => 0,
         };
         let locals: usize = self.plan.locals().iter().map(length).sum();
-        let globals: usize = self.plan.globals().iter().map(|&id| plan_symbols[id].name.len() + 1).sum();
         let prototypes: usize = self.graph.prototypes().iter().map(|text| text.len() + 1).sum();
-        let mut table = StringTableBuilder::with_capacity(0, 1 + locals + globals + prototypes);
+        let mut table = StringTableBuilder::with_capacity(0, 1 + locals + prototypes);
         let mut place = |(id, text): (PrototypeId, &&str)| if self.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
         let prototypes = IdVec::from(self.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
         let mut symbols = IdVec::filled(0, plan_symbols.len());
@@ -144,7 +143,7 @@ impl<'data> Facts<'_, 'data> {
                 Local::Symbol(id) if is_named(id) => {
                     symbols[id] = match constants.get(&id) {
                         Some((section, number)) => table.add(&[section, ".", number]),
-                        None => table.add(&[plan_symbols[id].name]),
+                        None => table.add(&[plan_symbols[id].name(self.inputs)]),
                     }
                 }
                 Local::Symbol(_) => {}
@@ -157,10 +156,11 @@ impl<'data> Facts<'_, 'data> {
                 symbols[id] = offset;
             }
         }
-        for &id in self.plan.globals().iter().filter(|&&id| is_named(id)) {
-            if symbols[id] == 0 {
-                symbols[id] = table.append(&[plan_symbols[id].name]);
-            }
+        let is_new = |id: SymbolId| is_named(id) && symbols[id] == 0;
+        let globals = self.plan.globals();
+        let places = table.append_all(globals, |&id| is_new(id), |&id| plan_symbols[id].name(self.inputs));
+        for (&id, place) in globals.iter().zip(places).filter(|&(_, place)| place != 0) {
+            symbols[id] = place;
         }
         SymbolNames { prototypes, symbols, sections, shared_instance, table }
     }

@@ -407,7 +407,7 @@ impl Facts<'_, '_> {
     fn is_listed_global(&self, id: SymbolId) -> bool {
         let symbol = &self.resolution.symbols()[id];
         let names_unified_table =
-            || symbol.definition.is_none() && symbol.name.starts_with("__U") && symbol.kind != SymbolKind::FUNCTION;
+            || symbol.definition.is_none() && symbol.name(self.inputs).starts_with("__U") && symbol.kind != SymbolKind::FUNCTION;
         self.is_named(id) && !(self.options.drops_unified_tables() && names_unified_table())
     }
 
@@ -419,7 +419,7 @@ impl Facts<'_, '_> {
 
 /// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
 /// a constant that the compiler made and that went elsewhere.
-#[inline]
+#[inline(always)] // There can be very many.
 pub fn is_named(
     id: SymbolId,
     inputs: &Inputs<'_>,
@@ -429,10 +429,21 @@ pub fn is_named(
     options: &Options,
 ) -> bool {
     let symbol = &resolution.symbols()[id];
-    // Nearly all others are as simple as that.
-    if symbol.binding != Binding::LOCAL && !is_internal(symbol) && !is_shared_variable(symbol) {
-        return true;
-    }
+    // Nearly all are as simple as that.
+    let is_plain = symbol.binding != Binding::LOCAL && !is_internal(symbol) && !is_shared_variable(symbol);
+    is_plain || is_named_specially(id, inputs, resolution, plan, layout, options)
+}
+
+/// Whether a symbol has a name that is local, the compiler's own business, or a shared variable.
+fn is_named_specially(
+    id: SymbolId,
+    inputs: &Inputs<'_>,
+    resolution: &Resolution<'_>,
+    plan: &Plan<'_>,
+    layout: &Layout,
+    options: &Options,
+) -> bool {
+    let symbol = &resolution.symbols()[id];
     if options.executable() && is_leftover(symbol) {
         return false;
     }

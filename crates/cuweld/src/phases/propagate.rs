@@ -185,7 +185,7 @@ impl Facts<'_, '_> {
             None => 0,
         };
         let mut externs = Vec::new();
-        for &Flowing { row, largest, first, .. } in &attributes.flowing {
+        for &Flowing { row, largest, first, .. } in self.attributes.flowing(function) {
             flow.note_value(row, largest, first);
             if FLOWING[row].combine == Combine::Functions {
                 for (position, &function) in attributes.externs.iter().flatten().enumerate() {
@@ -297,9 +297,12 @@ impl Facts<'_, '_> {
         let mut values = [None; FLOWING.len()];
         let mut missing: Vec<(usize, Moment)> = Vec::new();
         for &(row, value, moment) in &flow.values {
-            let own = attributes.flowing(row).filter(|_| keeps_own && FLOWING[row].attribute == Attribute::VRC_CTA_INIT_COUNT);
+            let own = self
+                .attributes
+                .value(kernel, row)
+                .filter(|_| keeps_own && FLOWING[row].attribute == Attribute::VRC_CTA_INIT_COUNT);
             values[row] = own.or(Some(value));
-            let has_record = attributes.has_record(row);
+            let has_record = self.attributes.has_record(kernel, row);
             if !has_record && value == 0 && whole_program.is_some() && is_silent_if_zero(row) {
                 continue;
             }
@@ -333,7 +336,7 @@ impl Facts<'_, '_> {
             properties.stacks.push((stub, flow.stack));
             // The section belongs to the first stub, so only its records are found there.
             let is_first = properties.stacks.len() == 1;
-            let is_known = |row: usize| is_first && self.attributes.of(stub).has_record(row);
+            let is_known = |row: usize| is_first && self.attributes.has_record(stub, row);
             let largest = flow.values.iter().filter(|(row, ..)| FLOWING[*row].combine == Combine::Largest);
             values.extend(largest.filter(|(row, ..)| !is_known(*row)).copied());
         }
@@ -348,7 +351,7 @@ impl Facts<'_, '_> {
     fn add_sums_and_lists(&self, kernels: &mut IdMap<FunctionId, Properties>) {
         let needs_functions = |row: usize| matches!(FLOWING[row].combine, Combine::Sum | Combine::Last | Combine::Words);
         let matters: Vec<bool> = (self.resolution.functions().ids())
-            .map(|function| self.attributes.of(function).flowing.iter().any(|known| needs_functions(known.row)))
+            .map(|function| self.attributes.flowing(function).iter().any(|known| needs_functions(known.row)))
             .collect();
         if !matters.contains(&true) {
             return;
@@ -365,7 +368,7 @@ impl Facts<'_, '_> {
             // The kernel's own come first, whenever they were read.
             functions.insert(0, kernel);
             for (row, flowing) in FLOWING.iter().enumerate().filter(|&(row, _)| needs_functions(row)) {
-                let mut values = functions.iter().filter_map(|&function| self.attributes.of(function).flowing(row));
+                let mut values = functions.iter().filter_map(|&function| self.attributes.value(function, row));
                 properties.values[row] = match flowing.combine {
                     Combine::Sum => values.reduce(u16::wrapping_add),
                     _ => values.next_back(),

@@ -8,15 +8,15 @@ use super::components::Components;
 use super::live::LiveSet;
 use super::load::{Inputs, Role};
 use super::reach;
-use super::resolve::{Resolution, Symbol, is_dynamic, is_shared_variable, is_texture};
-use crate::id::{FunctionId, Id, IdVec, Lists, SymbolId};
+use super::resolve::{Resolution, Symbol, is_dynamic, is_laid_out_by_kernel};
+use crate::id::{FunctionId, Id, IdSet, Lists, SymbolId};
 use rayon::prelude::*;
 
 /// The shared variables, textures, samplers and surfaces that each function's code refers to.
 #[derive(Debug)]
 pub struct References {
     uses: Lists<FunctionId, SymbolId>,
-    referenced: IdVec<SymbolId, bool>,
+    referenced: IdSet<SymbolId>,
 }
 
 impl References {
@@ -32,7 +32,7 @@ impl References {
 
     /// Whether any code, dead code included, refers to a symbol.
     pub fn any(&self, symbol: SymbolId) -> bool {
-        self.referenced[symbol]
+        self.referenced.contains(&symbol)
     }
 }
 
@@ -44,7 +44,7 @@ impl References {
         graph: &CallGraph<'_>,
         components: &Components,
         live: &LiveSet,
-        is_wanted: fn(&Symbol<'_>) -> bool,
+        is_wanted: fn(&Symbol) -> bool,
     ) -> Vec<FunctionId> {
         let symbols = resolution.symbols();
         let wanted: Vec<bool> = (resolution.functions().ids())
@@ -64,13 +64,9 @@ impl References {
 
 /// Scans the relocations of all code that counts.
 pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>) -> References {
-    let symbols = resolution.symbols();
-    let rows = symbols.as_slice().par_iter().with_min_len(4096);
-    let is_laid_out_by_kernel: IdVec<SymbolId, bool> =
-        IdVec::from(rows.map(|symbol| is_shared_variable(symbol) || is_texture(symbol)).collect::<Vec<_>>());
-    let functions = resolution.functions();
+    let (symbols, functions) = (resolution.symbols(), resolution.functions());
     let mut uses = Vec::new();
-    if is_laid_out_by_kernel.iter().any(|&yes| yes) {
+    if !resolution.laid_out_by_kernel().is_empty() {
         let ids: Vec<FunctionId> = functions.ids().filter(|&id| functions[id].alias_of.is_none()).collect();
         uses = ids
             .par_iter()
@@ -83,17 +79,14 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>) -> References {
                         .map(move |section| (file, section))
                         .filter(|&(_, section)| matches!(inputs.sections()[section].role, Role::Relocations { .. }))
                 });
-                let symbols = sections.flat_map(|(file, section)| inputs.relocations(file, section));
-                symbols
+                let entries = sections.flat_map(|(file, section)| inputs.relocations(file, section));
+                entries
                     .filter_map(|entry| resolution.meaning(entry.symbol?))
-                    .filter(|&symbol| is_laid_out_by_kernel[symbol])
+                    .filter(|&symbol| is_laid_out_by_kernel(&symbols[symbol]))
                     .map(move |symbol| (function, symbol))
             })
             .collect();
     }
-    let mut referenced = IdVec::filled(false, symbols.len());
-    for &(_, symbol) in &uses {
-        referenced[symbol] = true;
-    }
+    let referenced = uses.iter().map(|&(_, symbol)| symbol).collect();
     References { uses: Lists::gather(functions.len(), &uses), referenced }
 }

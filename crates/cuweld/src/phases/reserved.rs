@@ -25,7 +25,7 @@ pub struct Facts<'facts, 'data> {
 pub fn check(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) {
     let Some(row) = flowing_row(Attribute::RESERVED_SMEM_USED).filter(|_| options.omit_reserved_shared) else { return };
     let uses_it = |function: &FunctionId| {
-        let own = facts.attributes.of(*function).flowing(row);
+        let own = facts.attributes.value(*function, row);
         own.or_else(|| facts.properties.of(*function)?.values[row]).is_some()
     };
     for function in facts.live.functions().filter(uses_it) {

@@ -63,7 +63,7 @@ pub fn check(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet, o
         return;
     }
     for name in &options.keep {
-        if !resolution.symbols().iter().any(|symbol| symbol.name == name) {
+        if !resolution.symbols().iter().any(|symbol| symbol.name(inputs) == name) {
             report.say(Message::UndefinedReference { name: name.clone(), file: COMMAND_LINE.into() });
         }
     }
@@ -73,8 +73,8 @@ pub fn check(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet, o
             continue;
         }
         let is_missing = match symbol.function {
-            Some(function) => live.contains(function) && !is_driver_function(symbol.name),
-            None => is_missing_variable(symbol) && !options.allow_undefined_globals,
+            Some(function) => live.contains(function) && !is_driver_function(symbol.name(inputs)),
+            None => is_missing_variable(symbol, symbol.name(inputs)) && !options.allow_undefined_globals,
         };
         if is_missing {
             missing.push(id);
@@ -89,9 +89,9 @@ pub fn check(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet, o
 }
 
 /// Whether a variable must be defined by some input: not what the driver places, and not arrays of unknown size.
-fn is_missing_variable(symbol: &Symbol<'_>) -> bool {
+fn is_missing_variable(symbol: &Symbol, name: &str) -> bool {
     let is_dynamic = is_shared_variable(symbol) && symbol.size == 0;
-    let is_drivers = symbol.name.starts_with("__U") || symbol.name.starts_with(".nv.");
+    let is_drivers = name.starts_with("__U") || name.starts_with(".nv.");
     !is_texture(symbol) && !is_dynamic && !is_drivers
 }
 

@@ -185,7 +185,7 @@ impl Facts<'_, '_> {
             let Some(row) = row.filter(|row| is_found(row.symbol)) else {
                 return Err(problem(Message::StubWithoutEntry {}));
             };
-            let name = || self.resolution.symbols()[row.symbol].name.to_owned();
+            let name = || self.resolution.symbols()[row.symbol].name(self.inputs).to_owned();
             let is_removed = |function: FunctionId| !self.live.contains(function);
             if self.resolution.symbols()[row.symbol].function.is_some_and(is_removed) {
                 return Err(problem(Message::UnifiedFunctionRemoved {}));
@@ -199,7 +199,7 @@ impl Facts<'_, '_> {
                 Some(slot @ None) => *slot = Some(stub),
                 taken => {
                     let other = taken.and_then(|stub| *stub).and_then(|stub| self.target(stub));
-                    let other = other.map_or_else(name, |symbol| self.resolution.symbols()[symbol].name.to_owned());
+                    let other = other.map_or_else(name, |symbol| self.resolution.symbols()[symbol].name(self.inputs).to_owned());
                     return Err(problem(Message::UnifiedOverlap { name: name(), other }));
                 }
             }
@@ -230,7 +230,7 @@ impl Facts<'_, '_> {
         let mut taken: Vec<(Range<u64>, SymbolId)> = Vec::new();
         for row in unified.variables.iter().filter(|row| row.is_listed) {
             let symbol = &self.resolution.symbols()[row.symbol];
-            let name = symbol.name.to_owned();
+            let name = symbol.name(self.inputs).to_owned();
             let definition = symbol.definition.map(|definition| &self.inputs.symbols()[definition]);
             let home = definition.and_then(|definition| match definition.place() {
                 Place::Section(section) if self.inputs.sections()[section].role == Role::UnifiedData => {
@@ -247,7 +247,7 @@ impl Facts<'_, '_> {
             unified.data_size = unified.data_size.max(end);
             taken.push((row.offset..end, row.symbol));
         }
-        let name = |symbol: SymbolId| self.resolution.symbols()[symbol].name.to_owned();
+        let name = |symbol: SymbolId| self.resolution.symbols()[symbol].name(self.inputs).to_owned();
         if let Some(row) = unified.variables.iter().find(|row| !unified.offsets.contains_key(&row.symbol)) {
             return Err(problem(Message::NotInUnifiedIndex { name: name(row.symbol) }));
         }

@@ -39,7 +39,7 @@ pub fn list(facts: &Facts<'_, '_>, report: &mut Report) {
             report.list(format!("{name}: no input has a function or variable of this name"));
         }
         for symbol in symbols {
-            let shown = demangle(facts.resolution.symbols()[symbol].name);
+            let shown = demangle(facts.resolution.symbols()[symbol].name(facts.inputs));
             for line in facts.reasons(symbol) {
                 report.list(format!("{shown}: {line}"));
             }
@@ -65,7 +65,7 @@ impl Facts<'_, '_> {
             let shown = demangle(known);
             known == name || shown == name || near::base(&shown) == name
         };
-        self.resolution.symbols().enumerate().filter(|(_, symbol)| matches(symbol.name)).map(|(id, _)| id).collect()
+        self.resolution.symbols().enumerate().filter(|(_, symbol)| matches(symbol.name(self.inputs))).map(|(id, _)| id).collect()
     }
 
     fn reasons(&self, symbol: SymbolId) -> Vec<String> {

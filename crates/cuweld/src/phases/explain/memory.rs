@@ -4,11 +4,13 @@ use super::{bytes, first_few};
 use crate::demangle::demangle;
 use crate::diagnostics::Diagnostic;
 use crate::id::SymbolId;
+use crate::phases::load::Inputs;
 use crate::phases::resolve::Resolution;
 
 /// Adds the largest variables to a message about a memory.
 pub fn add_largest(
     diagnostic: Diagnostic,
+    inputs: &Inputs<'_>,
     resolution: &Resolution<'_>,
     variables: impl IntoIterator<Item = (SymbolId, u64)>,
 ) -> Diagnostic {
@@ -16,7 +18,7 @@ pub fn add_largest(
     variables.sort_by_key(|&(symbol, size)| (std::cmp::Reverse(size), symbol));
     variables.dedup();
     let lines = variables.into_iter().map(|(symbol, size)| {
-        let name = resolution.symbols()[symbol].name;
+        let name = resolution.symbols()[symbol].name(inputs);
         format!("{} has {}", demangle(name), bytes(size))
     });
     let mut diagnostic = diagnostic;

@@ -23,18 +23,19 @@ pub fn describe(facts: &Referrers<'_, '_>, missing: &[SymbolId]) -> Vec<Diagnost
     let mut diagnostics = Vec::with_capacity(missing.len());
     for (index, &id) in missing.iter().enumerate() {
         let symbol = &facts.resolution.symbols()[id];
+        let name = symbol.name(facts.inputs);
         let file = facts.inputs.files()[symbol.named_after].name;
-        let shown = demangle(symbol.name);
-        let message = Message::UndefinedReference { name: symbol.name.into(), file: file.into() };
+        let shown = demangle(name);
+        let message = Message::UndefinedReference { name: name.into(), file: file.into() };
         let mut diagnostic = Diagnostic::new(message).headline(format!("undefined reference to '{shown}'"));
         diagnostic.also = first_few(references.remove(&id).unwrap_or_default(), MOST_REFERENCES);
         if diagnostic.also.is_empty() {
             diagnostic.also.push(format!("named in {file}"));
         }
-        if shown != symbol.name {
-            diagnostic.also.push(format!("its symbol is {}", symbol.name));
+        if shown != name {
+            diagnostic.also.push(format!("its symbol is {name}"));
         }
-        let meant = if index < MOST_HINTS { meant(symbol.name, &shown, &definitions) } else { None };
+        let meant = if index < MOST_HINTS { meant(name, &shown, &definitions) } else { None };
         diagnostics.push(diagnostic.hint(meant.unwrap_or_else(|| USUAL_ADVICE.to_owned())));
     }
     diagnostics

@@ -6,7 +6,6 @@ use crate::id::{FileId, IdMap, SectionId, SymbolId};
 use crate::options::MapContents;
 use crate::phases::load::Place;
 use crate::phases::merge::Local;
-use crate::phases::resolve::Symbol;
 use crate::views::View;
 use cubin::symbol::{Binding, SymbolKind};
 use std::fmt::Write;
@@ -30,7 +29,13 @@ impl Finished<'_, '_> {
             }
             for (value, symbol) in symbols.remove(&part.section).unwrap_or_default() {
                 let symbol = &self.facts.resolution.symbols()[symbol];
-                _ = writeln!(text, "{value:>10x} {:>10x} {:>6}     {}", symbol.size, "", demangle(symbol.name));
+                _ = writeln!(
+                    text,
+                    "{value:>10x} {:>10x} {:>6}     {}",
+                    symbol.size,
+                    "",
+                    demangle(symbol.name(self.facts.inputs))
+                );
             }
         }
         if contents == MapContents::SectionsAndCrossReferences {
@@ -81,10 +86,14 @@ impl Finished<'_, '_> {
         }
         text.push_str("\nCross references: who defines each name, and who else defines or mentions it\n");
         for (id, symbol) in resolution.symbols().enumerate() {
-            let Some(mut files) = mentions.remove(&id).filter(|_| !is_drivers(symbol)) else { continue };
+            let Some(mut files) =
+                mentions.remove(&id).filter(|_| symbol.definition.is_some() || !is_drivers(symbol.name(inputs)))
+            else {
+                continue;
+            };
             let defining = symbol.definition.map(|definition| inputs.file_of_symbol(definition));
             files.sort_by_key(|&(file, defines)| (Some(file) != defining, !defines, file));
-            _ = writeln!(text, "{}", demangle(symbol.name));
+            _ = writeln!(text, "{}", demangle(symbol.name(inputs)));
             for (file, defines) in files {
                 let verb = if defines { "defined" } else { "mentioned" };
                 _ = writeln!(text, "    {verb} in {}", inputs.files()[file].name);
@@ -93,7 +102,7 @@ impl Finished<'_, '_> {
     }
 }
 
-/// Whether a name is one that every object mentions, for the driver.
-fn is_drivers(symbol: &Symbol<'_>) -> bool {
-    symbol.definition.is_none() && (symbol.name.starts_with("__U") || symbol.name.starts_with('.'))
+/// Whether an undefined name is one that every object mentions, for the driver.
+fn is_drivers(name: &str) -> bool {
+    name.starts_with("__U") || name.starts_with('.')
 }

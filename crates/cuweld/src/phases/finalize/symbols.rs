@@ -87,6 +87,7 @@ fn direct_number(number: u32, machine: u32, imitate_defects: bool) -> Option<u16
 
 impl Facts<'_, '_> {
     /// An entry of the table without its section, and that section.
+    #[inline(always)] // There can be very many.
     fn entry(&self, entry: Local, names: &Names, view: View) -> (SymbolRecord, Option<SectionId>) {
         match entry {
             Local::Section(id) => {
@@ -119,6 +120,7 @@ impl Facts<'_, '_> {
     }
 
     /// A symbol's entry without its section, and that section.
+    #[inline(always)] // There can be very many.
     fn symbol(&self, id: SymbolId, name: u32, view: View) -> (SymbolRecord, Option<SectionId>) {
         let symbol = &self.resolution.symbols()[id];
         let executable = self.options.executable();
@@ -175,7 +177,8 @@ impl Facts<'_, '_> {
         view == View::Mercury || (self.numbering.has_two_views() && is_undefined)
     }
 
-    fn position(&self, id: SymbolId, symbol: &Symbol<'_>, view: View) -> Position {
+    #[inline(always)] // There can be very many.
+    fn position(&self, id: SymbolId, symbol: &Symbol, view: View) -> Position {
         if let Some(align) = symbol.common_align {
             return match self.layout.common(id) {
                 Some(value) => Position { section: self.plan.global_zero(), value, common: false },
@@ -220,7 +223,7 @@ impl Facts<'_, '_> {
     }
 
     /// Where a debugger is shown a shared variable.
-    fn shared_position(&self, id: SymbolId, symbol: &Symbol<'_>, view: View) -> Position {
+    fn shared_position(&self, id: SymbolId, symbol: &Symbol, view: View) -> Position {
         let shared = self.layout.shared();
         let address = shared.address(id).filter(|_| symbol.definition.is_some());
         let offset = address.map(|address| address.offset).or(shared.recorded_dynamic()).unwrap_or(u64::MAX);

@@ -41,18 +41,21 @@ struct Part<'made> {
     pieces: Range<usize>,
     bytes: Range<u64>,
     /// If it consists of a single piece whose bytes are there already: those, and where in it they stand.
-    made: Option<Vec<(u64, &'made [u8])>>,
+    made: Option<Made<'made>>,
 }
+
+/// Bytes that are there already, and where in a piece they stand.
+type Made<'made> = Vec<(u64, &'made [u8])>;
 
 impl Part<'_> {
     fn size(&self) -> usize {
         (self.bytes.end - self.bytes.start) as usize
     }
 
-    /// Writes bytes that are there already, and zeros where there are none.
-    fn write_made(&self, made: &[(u64, &[u8])], out: &mut impl io::Write) -> io::Result<()> {
+    /// Writes the bytes that are there already, and zeros where there are none.
+    fn write_made(&self, out: &mut impl io::Write) -> io::Result<()> {
         let mut position = 0;
-        for &(start, bytes) in made.iter().chain(&[(self.size() as u64, &[][..])]) {
+        for &(start, bytes) in self.made.iter().flatten().chain(&[(self.size() as u64, &[][..])]) {
             io::copy(&mut io::repeat(0).take(start - position), out)?;
             out.write_all(bytes)?;
             position = start + bytes.len() as u64;
@@ -79,28 +82,30 @@ impl Finished<'_, '_> {
         let parts = self.parts();
         let most = parts.iter().filter(|part| part.made.is_none()).map(Part::size).max().unwrap_or(0) + BLOCK_SIZE as usize;
         let (mut ready, mut next) = (Vec::with_capacity(most), Vec::with_capacity(most));
-        // Where in the file `ready` starts.
-        let mut position = 0;
+        // Where in the file `ready` starts, and what follows it.
+        let (mut position, mut behind) = (0, Vec::new());
+        let write = |out: &mut _, ready: &[u8], behind: &[Part<'_>]| {
+            io::Write::write_all(out, ready)?;
+            behind.iter().try_for_each(|part| part.write_made(out))
+        };
         for part in parts {
-            if let Some(made) = &part.made {
-                out.write_all(&ready)?;
-                ready.clear();
-                part.write_made(made, out)?;
-                position = part.bytes.end;
+            if part.made.is_some() {
+                behind.push(part);
                 continue;
             }
-            let whole_blocks = (part.bytes.start / BLOCK_SIZE * BLOCK_SIZE).saturating_sub(position);
-            let (now, later) = ready.split_at(whole_blocks as usize);
+            let whole_blocks = (part.bytes.start / BLOCK_SIZE * BLOCK_SIZE).saturating_sub(position) as usize;
+            let (now, later) = ready.split_at(if behind.is_empty() { whole_blocks } else { ready.len() });
             next.resize(later.len() + part.size(), 0);
             let (first, rest) = next.split_at_mut(later.len());
             first.copy_from_slice(later);
-            let (written, made) = rayon::join(|| out.write_all(now), || self.write_pieces(part.pieces, part.bytes, rest));
+            position = part.bytes.start - later.len() as u64;
+            let (written, made) = rayon::join(|| write(out, now, &behind), || self.write_pieces(part.pieces, part.bytes, rest));
             written?;
             made.map_err(io::Error::other)?;
-            position += whole_blocks;
+            behind.clear();
             std::mem::swap(&mut ready, &mut next);
         }
-        out.write_all(&ready)
+        write(out, &ready, &behind)
     }
 
     /// The parts that the file is written in: whole pieces, until there is enough.
@@ -148,7 +153,7 @@ impl Finished<'_, '_> {
     }
 
     /// A piece of this size whose bytes are there already.
-    fn made(&self, index: usize, size: u64) -> Option<Vec<(u64, &[u8])>> {
+    fn made(&self, index: usize, size: u64) -> Option<Made<'_>> {
         match self.piece(index) {
             Piece::Section(number) => match &self.bodies[number] {
                 Body::Made(bytes) => Some(vec![(0, bytes)]),

@@ -71,7 +71,7 @@ impl Facts<'_, '_> {
             "kernel '{}' has {used} bytes of static shared memory; {limit} are the most on {target}",
             self.shown(kernel)
         ));
-        memory::add_largest(diagnostic, self.resolution, shared::variables_of(self, shared, kernel))
+        memory::add_largest(diagnostic, self.inputs, self.resolution, shared::variables_of(self, shared, kernel))
             .hint("make the largest a dynamic array (extern __shared__), with cudaFuncSetAttribute for its size")
     }
 
@@ -79,11 +79,12 @@ impl Facts<'_, '_> {
         let limit = self.options.target.constant_limit;
         let diagnostic = Diagnostic::new(Message::TooMuchConstant { used, limit })
             .headline(format!("the program has {used} bytes of __constant__ variables; {limit} are the most"));
-        let inside = |&(_, symbol): &(SymbolId, &super::Symbol<'_>)| {
+        let inside = |&(_, symbol): &(SymbolId, &super::Symbol)| {
             let place = symbol.definition.map(|definition| self.inputs.symbols()[definition].place());
             matches!(place, Some(Place::Section(home)) if self.plan.placement(home).is_some_and(|at| at.section == section))
         };
         let variables = self.resolution.symbols().enumerate().filter(inside).map(|(id, symbol)| (id, symbol.size));
-        memory::add_largest(diagnostic, self.resolution, variables).hint("move the largest to __device__ const variables")
+        memory::add_largest(diagnostic, self.inputs, self.resolution, variables)
+            .hint("move the largest to __device__ const variables")
     }
 }

@@ -26,7 +26,7 @@ use super::sort::{Tie, dealt_merge_sort};
 use crate::id::{FunctionId, Id, IdMap, IdSet, SectionId, SymbolId};
 use crate::phases::merge::{SharedPlacement, SharedVariable};
 use crate::phases::reach;
-use crate::phases::resolve::is_shared_variable;
+use crate::phases::resolve::{is_dynamic, is_shared_variable};
 use cubin::target::Views;
 
 /// The alignment of arrays of unknown size, whatever they declare.
@@ -176,7 +176,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     let two_views = facts.options.target.views == Views::Two;
     let users = Users::find(facts);
     let symbols = facts.resolution.symbols();
-    let has_dynamic = symbols.iter().any(|symbol| is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0);
+    let has_dynamic = facts.resolution.laid_out_by_kernel().iter().any(|&id| is_dynamic(&symbols[id]));
 
     // Who gets what.
     let mut own: IdMap<FunctionId, Vec<SharedVariable>> = IdMap::default();

@@ -100,17 +100,18 @@ impl TextureLayout {
 /// Makes the slots, and enlarges the parameter banks of the kernels that use them.
 pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: &mut Report) -> Result<TextureLayout, Failure> {
     let symbols = facts.resolution.symbols();
-    let any = symbols.enumerate().any(|(id, symbol)| is_texture(symbol) && facts.references.any(id));
+    let candidates = facts.resolution.laid_out_by_kernel();
+    let any = candidates.iter().any(|&id| is_texture(&symbols[id]) && facts.references.any(id));
     if !facts.options.executable() || !any {
         return Ok(TextureLayout::default());
     }
-    let kernels_that_reach = |is_wanted: fn(&Symbol<'_>) -> bool| {
+    let kernels_that_reach = |is_wanted: fn(&Symbol) -> bool| {
         facts.references.kernels_that_reach(facts.resolution, facts.graph, facts.components, facts.live, is_wanted)
     };
     let kernels = kernels_that_reach(is_texture);
     let mut references = Vec::new();
     for kind in &TEXTURE_KINDS {
-        let of_kind = symbols.ids().rev().filter(|&id| symbols[id].kind == kind.symbol);
+        let of_kind = candidates.iter().rev().copied().filter(|&id| symbols[id].kind == kind.symbol);
         let before = references.len();
         references.extend(of_kind);
         if let (Some(&last), true) = (kernels.last(), references.len() - before > kind.limit) {
@@ -132,7 +133,7 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
         size[bank] = base + 4 * slots.len() as u64;
     }
     let is_sampler = references.iter().copied().filter(|&id| symbols[id].kind == SymbolKind::SAMPLER).collect();
-    let is_more_than_texture = |symbol: &Symbol<'_>| is_texture(symbol) && symbol.kind != SymbolKind::TEXTURE;
+    let is_more_than_texture = |symbol: &Symbol| is_texture(symbol) && symbol.kind != SymbolKind::TEXTURE;
     let with_samplers = match facts.live.kernels() {
         [only] => IdSet::from_iter([*only]),
         _ => kernels_that_reach(is_more_than_texture).into_iter().collect(),

@@ -457,11 +457,28 @@ pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Repo
     Ok(Inputs { files, sections, symbols, name_hashes, machine_symbols: machine_symbols.into(), two_views, left_out })
 }
 
-/// How much memory it takes at least to link an object, beside its own bytes: what becomes of a row is about as large as the row.
-#[must_use]
-pub fn least_memory(object: &[u8], target: &Target) -> usize {
-    let Counts { sections, symbols } = Counts::of(object, target.views);
-    2 * (sections * size_of::<InputSection<'_>>() + symbols * size_of::<InputSymbol<'_>>())
+/// How much memory it takes at least to link objects.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct LeastMemory {
+    /// To load them, beside their own bytes.
+    pub load: usize,
+    /// After that.
+    pub link: usize,
+}
+
+impl LeastMemory {
+    /// What it takes for these objects.
+    pub fn of<'data>(objects: impl Iterator<Item = &'data [u8]>, target: &Target) -> Self {
+        /// What becomes of a section and of a symbol: rows of several tables, and their names.
+        const SECTION: usize = 400;
+        const SYMBOL: usize = 96;
+        objects.map(|object| Counts::of(object, target.views)).fold(Self::default(), |sum, Counts { sections, symbols }| {
+            LeastMemory {
+                load: sum.load + sections * size_of::<InputSection<'_>>() + symbols * size_of::<InputSymbol<'_>>(),
+                link: sum.link + sections * SECTION + symbols * SYMBOL,
+            }
+        })
+    }
 }
 
 /// A table of rows that are still to be written.

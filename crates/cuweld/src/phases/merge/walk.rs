@@ -4,7 +4,7 @@ use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
 use super::shared::SharedVariable;
 use super::unified::ENTRIES_IN_FRONT_ALIGN;
-use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SectionId};
+use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
@@ -202,7 +202,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 self.leave_name(function, symbol);
                 continue;
             }
-            self.list(symbol);
+            self.list(resolution.functions()[function].symbol, symbol);
             if let (Place::Section(code), Fate::Taken | Fate::Replaced) = (row.place(), resolution.fate(symbol)) {
                 self.code(function, code);
             }
@@ -210,9 +210,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     }
 
     /// Adds a symbol to the symbol table when this is its first mention.
-    fn list(&mut self, mention: InputSymbolId) {
+    #[inline(always)] // There can be very many.
+    fn list(&mut self, id: SymbolId, mention: InputSymbolId) {
         let resolution = self.facts.resolution;
-        let Some(id) = resolution.meaning(mention) else { return };
         let symbol = &resolution.symbols()[id];
         let options = self.facts.options;
         let dropped = options.executable()
@@ -303,8 +303,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// Second pass: variables and whatever else has a name.
     fn other_symbols(&mut self, file: FileId) {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
-        for symbol in inputs.files()[file].symbols.iter() {
-            let row = &inputs.symbols()[symbol];
+        for (symbol, row) in inputs.symbols().range(inputs.files()[file].symbols) {
             let Some(id) = (if row.is_function() { None } else { resolution.meaning(symbol) }) else { continue };
             let fate = resolution.fate(symbol);
             match row.place() {
@@ -312,18 +311,17 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                     if self.plan.placement[section].is_none() {
                         self.place(section, Cause::Symbol);
                     }
-                    if is_shared(row.other) {
-                        self.shared_variable(id, symbol, section);
-                    } else if inputs.sections()[section].role == Role::ReservedShared {
-                        self.reserved_variable(id, symbol, section);
-                    } else if matches!(inputs.sections()[section].role, Role::FunctionConstants(bank) if bank != 0) {
-                        constants::cover(self, section, row.value.saturating_add(row.size));
+                    match inputs.sections()[section].role {
+                        _ if is_shared(row.other) => self.shared_variable(id, symbol, section),
+                        Role::ReservedShared => self.reserved_variable(id, symbol, section),
+                        Role::FunctionConstants(1..) => constants::cover(self, section, row.value.saturating_add(row.size)),
+                        _ => {}
                     }
                 }
                 Place::Undefined if is_shared(row.other) && row.size == 0 => self.array_of_unknown_size(id, symbol),
                 _ => {}
             }
-            self.list(symbol);
+            self.list(id, symbol);
         }
     }
 

@@ -352,7 +352,7 @@ impl Facts<'_, '_> {
         if self.is_removed(symbol) {
             return if kinds::is_unused_clear(entry.kind) { Decision::ApplyUnrecorded(patch(0)) } else { Decision::Drop };
         }
-        let is_unused = !self.unified.has_functions() && kinds::is_unified_offset(entry.kind, symbol.name);
+        let is_unused = !self.unified.has_functions() && kinds::is_unified_offset(entry.kind, symbol.name(self.inputs));
         if (is_debug && kinds::is_unused_clear(entry.kind)) || is_unused {
             return Decision::Drop;
         }
@@ -437,7 +437,9 @@ impl Facts<'_, '_> {
                 (Referent::Section(place.section), entry.addend.wrapping_add_unsigned(place.offset))
             }
             _ => match self.resolution.meaning(mention) {
-                Some(id) if kinds::is_unified_offset(entry.kind, self.resolution.symbols()[id].name) => return Decision::Drop,
+                Some(id) if kinds::is_unified_offset(entry.kind, self.resolution.symbols()[id].name(self.inputs)) => {
+                    return Decision::Drop;
+                }
                 Some(id) => (Referent::Symbol(self.aliased(id)), entry.addend),
                 None => return Decision::Drop,
             },
@@ -452,7 +454,7 @@ impl Facts<'_, '_> {
         matches!(section.content, Content::Text(function) if self.resolution.functions()[function].kernel)
     }
 
-    fn is_removed(&self, symbol: &Symbol<'_>) -> bool {
+    fn is_removed(&self, symbol: &Symbol) -> bool {
         symbol.function.is_some_and(|function| !self.live.contains(function))
     }
 
@@ -482,7 +484,7 @@ impl Facts<'_, '_> {
     }
 
     /// A symbol's offset in its constant bank, the bank, and whether its section went elsewhere.
-    fn constant(&self, symbol: &Symbol<'_>) -> Option<(u64, u8, bool)> {
+    fn constant(&self, symbol: &Symbol) -> Option<(u64, u8, bool)> {
         let row = &self.inputs.symbols()[symbol.definition?];
         let Place::Section(section) = row.place() else { return None };
         let bank = self.inputs.sections()[section].kind.constant_bank()?;
@@ -496,7 +498,7 @@ impl Facts<'_, '_> {
 const USER_CONSTANTS: u8 = 3;
 
 /// Whether a symbol is local to an object that does not define it: a question to the linker (`.nv.ptx.const0.size`).
-pub fn is_leftover(symbol: &Symbol<'_>) -> bool {
+pub fn is_leftover(symbol: &Symbol) -> bool {
     let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
     is_undefined && symbol.binding == Binding::LOCAL && symbol.function.is_none()
 }

@@ -54,7 +54,7 @@ fn memory(kind: SymbolKind, other: u8) -> Memory {
     }
 }
 
-fn owner(symbol: &Symbol<'_>) -> Owner {
+fn owner(symbol: &Symbol) -> Owner {
     match memory(symbol.kind, symbol.other) {
         Memory::Texture(_) => Owner::Nobody,
         _ => Owner::File(symbol.named_after),
@@ -62,7 +62,7 @@ fn owner(symbol: &Symbol<'_>) -> Owner {
 }
 
 /// Checks a further mention of a name as a function.
-pub fn function<'data>(known: &Symbol<'data>, row: &InputSymbol<'data>) -> Vec<Clash<'data>> {
+pub fn function<'data>(known: &Symbol, row: &InputSymbol<'data>) -> Vec<Clash<'data>> {
     let (name, first) = (row.name, owner(known));
     let mut clashes = Vec::new();
     let is_variable = known.function.is_none();
@@ -81,7 +81,7 @@ pub fn function<'data>(known: &Symbol<'data>, row: &InputSymbol<'data>) -> Vec<C
 
 /// Checks a further mention of a name as something else than a function.
 pub fn variable<'data>(
-    known: &Symbol<'data>,
+    known: &Symbol,
     known_initialised: bool,
     row: &InputSymbol<'data>,
     initialised: bool,
@@ -129,7 +129,7 @@ pub fn variable<'data>(
     clashes
 }
 
-fn is_defined_twice(known: &Symbol<'_>, row: &InputSymbol<'_>) -> bool {
+fn is_defined_twice(known: &Symbol, row: &InputSymbol<'_>) -> bool {
     known.definition.is_some()
         && row.place() != Place::Undefined
         && known.binding == Binding::GLOBAL

@@ -11,10 +11,10 @@
 mod clash;
 mod walk;
 
-use super::load::{Inputs, Place, Role, is_shared, name_hash};
+use super::intern::Interned;
+use super::load::{Inputs, Place, Role, is_shared};
 use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use cubin::symbol::{Binding, SymbolKind};
-use hashbrown::HashTable;
 use std::num::NonZeroU32;
 use std::ops::Range;
 pub use walk::resolve;
@@ -25,13 +25,15 @@ pub const FOLLOWS_CODE: [&str; 3] = [".debug_frame", ".debug_line", ".nv_debug_l
 /// The meaning of every symbol of every input.
 #[derive(Debug)]
 pub struct Resolution<'data> {
-    symbols: IdVec<SymbolId, Symbol<'data>>,
-    /// The first symbol of each name, local ones aside.
-    names: HashTable<InputSymbolId>,
+    symbols: IdVec<SymbolId, Symbol>,
+    interned: Interned,
+    /// What names mean whose first symbol means nothing, or was looked at later than others.
+    late: IdMap<InputSymbolId, SymbolId>,
     functions: IdVec<FunctionId, Function<'data>>,
     meaning: IdVec<InputSymbolId, Option<SymbolId>>,
     fate: IdVec<InputSymbolId, Fate>,
     commons: Vec<SymbolId>,
+    laid_out_by_kernel: Vec<SymbolId>,
     lost_ranges: IdMap<InputSectionId, Vec<Range<u64>>>,
     has_aliases: bool,
     has_lost_copies: bool,
@@ -42,9 +44,7 @@ pub struct Resolution<'data> {
 
 /// A name, or one local symbol, and what it means.
 #[derive(Clone, Debug)]
-pub struct Symbol<'data> {
-    /// Its name.
-    pub name: &'data str,
+pub struct Symbol {
     /// In which part of the symbol table it stands.
     pub part: Part,
     /// Local, weak or global.
@@ -68,7 +68,7 @@ pub struct Symbol<'data> {
 }
 
 // There can be very many.
-const _: () = assert!(size_of::<Symbol<'_>>() == 48);
+const _: () = assert!(size_of::<Symbol>() == 32);
 
 /// The two parts of a symbol table.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
@@ -82,6 +82,8 @@ pub enum Part {
 /// A function, in order of first mention.
 #[derive(Clone, Debug)]
 pub struct Function<'data> {
+    /// Its name.
+    name: &'data str,
     /// Its symbol.
     pub symbol: SymbolId,
     /// Whether it is a kernel.
@@ -111,14 +113,19 @@ pub enum Fate {
 
 impl<'data> Resolution<'data> {
     /// The symbols, in order of first mention.
-    pub fn symbols(&self) -> &IdVec<SymbolId, Symbol<'data>> {
+    pub fn symbols(&self) -> &IdVec<SymbolId, Symbol> {
         &self.symbols
     }
 
     /// What a name means, wherever it is not local.
     pub fn named(&self, inputs: &Inputs<'data>, name: &[u8]) -> Option<SymbolId> {
-        let is_same = |&first: &InputSymbolId| inputs.symbols()[first].name.as_bytes() == name;
-        self.meaning[*self.names.find(spread(name_hash(name)), is_same)?]
+        self.interned.find(inputs, name).and_then(|first| self.meaning_of_name(first))
+    }
+
+    /// What a name means, given the first symbol that has it.
+    fn meaning_of_name(&self, first: InputSymbolId) -> Option<SymbolId> {
+        let late = || if self.late.is_empty() { None } else { self.late.get(&first).copied() };
+        self.meaning[first].or_else(late)
     }
 
     /// The functions, in order of first mention.
@@ -144,6 +151,11 @@ impl<'data> Resolution<'data> {
     /// The variables that have only tentative definitions, in order of the first of those.
     pub fn commons(&self) -> impl DoubleEndedIterator<Item = SymbolId> + '_ {
         self.commons.iter().copied().filter(|&id| self.symbols[id].common_align.is_some())
+    }
+
+    /// Shared variables, textures, samplers and surfaces, in order of first mention.
+    pub fn laid_out_by_kernel(&self) -> &[SymbolId] {
+        &self.laid_out_by_kernel
     }
 
     /// Whether a relocation of `target` concerns only what did not get into the link, so that it is not even read.
@@ -184,7 +196,7 @@ impl<'data> Resolution<'data> {
 
     /// The name of a function.
     pub fn name(&self, function: FunctionId) -> &'data str {
-        self.symbols[self.functions[function].symbol].name
+        self.functions[function].name
     }
 
     /// The section with the code of a function, in the object whose definition counts.
@@ -210,27 +222,34 @@ impl<'data> Resolution<'data> {
     }
 }
 
-/// Makes a hash of a name fit for a table, which looks at both ends of 64 bits.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash) << 32 | u64::from(hash)
+impl Symbol {
+    /// Its name.
+    pub fn name<'data>(&self, inputs: &Inputs<'data>) -> &'data str {
+        inputs.symbols()[self.first].name
+    }
 }
 
 /// Whether a symbol is a shared variable.
-pub fn is_shared_variable(symbol: &Symbol<'_>) -> bool {
+pub fn is_shared_variable(symbol: &Symbol) -> bool {
     symbol.function.is_none() && is_shared(symbol.other)
 }
 
+/// Whether a symbol is one of those whose place depends on which kernels use it.
+pub fn is_laid_out_by_kernel(symbol: &Symbol) -> bool {
+    is_shared_variable(symbol) || is_texture(symbol)
+}
+
 /// Whether a symbol is an array of unknown size in shared memory.
-pub fn is_dynamic(symbol: &Symbol<'_>) -> bool {
+pub fn is_dynamic(symbol: &Symbol) -> bool {
     is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0
 }
 
 /// Whether the compiler marked a symbol as its own business: constants of one function, parameters.
-pub fn is_internal(symbol: &Symbol<'_>) -> bool {
+pub fn is_internal(symbol: &Symbol) -> bool {
     symbol.other & 3 == 1 && !is_shared(symbol.other)
 }
 
 /// Whether a symbol is a texture, sampler or surface reference.
-pub fn is_texture(symbol: &Symbol<'_>) -> bool {
+pub fn is_texture(symbol: &Symbol) -> bool {
     matches!(symbol.kind, SymbolKind::TEXTURE | SymbolKind::SAMPLER | SymbolKind::SURFACE)
 }

@@ -1,18 +1,23 @@
 //! The walk over the inputs' symbols.
 
 use super::clash::{self, Clash};
-use super::{Fate, Function, Part, Resolution, Symbol, spread};
+use super::{Fate, Function, Part, Resolution, Symbol, is_laid_out_by_kernel};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
-use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
+use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use crate::options::Options;
+use crate::phases::intern::Interned;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
 use cubin::symbol::{Binding, SymbolKind};
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
+use rayon::prelude::*;
 use std::num::NonZeroU32;
 
 /// Resolves all names.
-pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Report) -> Result<Resolution<'data>, Failure> {
+pub fn resolve<'data>(
+    inputs: &Inputs<'data>,
+    interned: Interned,
+    options: &Options,
+    report: &mut Report,
+) -> Result<Resolution<'data>, Failure> {
     // Enough room for all, copies of the same name and a few undefined names included, so that no table has to grow.
     let definitions: usize = inputs.files().iter().map(|object| object.definitions).sum();
     let mut walk = Walk {
@@ -21,11 +26,13 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
         clashes: Vec::new(),
         result: Resolution {
             symbols: IdVec::with_capacity(definitions + definitions / 16 + 64),
-            names: HashTable::with_capacity(definitions),
+            interned,
+            late: IdMap::default(),
             functions: IdVec::new(),
             meaning: IdVec::filled(None, inputs.symbols().len()),
             fate: IdVec::filled(Fate::Reference, inputs.symbols().len()),
             commons: Vec::new(),
+            laid_out_by_kernel: Vec::new(),
             lost_ranges: IdMap::default(),
             has_aliases: false,
             has_lost_copies: false,
@@ -38,12 +45,11 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
         for &symbol in &object.functions {
             walk.function(Mention { file, symbol });
         }
-        for symbol in object.symbols.iter() {
-            let row = &inputs.symbols()[symbol];
+        for (symbol, row) in inputs.symbols().range(object.symbols) {
             // Labels of code that the compiler removed are local, but nowhere.
             let is_nowhere = row.binding == Binding::LOCAL && row.place() == Place::Undefined;
             if !row.is_function() && row.kind != SymbolKind::SECTION && !row.name.is_empty() && !is_nowhere {
-                walk.variable(Mention { file, symbol });
+                walk.variable(Mention { file, symbol }, row);
             }
         }
         walk.parameters(file);
@@ -53,6 +59,9 @@ pub fn resolve<'data>(inputs: &Inputs<'data>, options: &Options, report: &mut Re
             return walk.report_clashes(file, report);
         }
     }
+    let rows = walk.result.symbols.as_slice().par_iter().with_min_len(4096).enumerate();
+    let laid_out_by_kernel = rows.filter(|(_, symbol)| is_laid_out_by_kernel(symbol)).map(|(row, _)| SymbolId::from_index(row));
+    walk.result.laid_out_by_kernel = laid_out_by_kernel.collect();
     Ok(walk.result)
 }
 
@@ -79,13 +88,11 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
 
     /// Makes a symbol for a name that was not seen before, or for a local symbol.
     #[inline(always)] // There can be very many.
-    fn create(&mut self, mention: Mention) -> SymbolId {
-        let row = self.row(mention.symbol);
+    fn create(&mut self, mention: Mention, row: &InputSymbol<'data>, definition: Option<InputSymbolId>) -> SymbolId {
         let defined = row.place() != Place::Undefined;
         // A weak reference to something undefined is kept among the globals, as a global.
         let binding = if row.binding == Binding::WEAK && !defined { Binding::GLOBAL } else { row.binding };
         self.result.symbols.push(Symbol {
-            name: row.name,
             part: if binding == Binding::GLOBAL { Part::Global } else { Part::Local },
             binding,
             kind: row.kind,
@@ -93,41 +100,35 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             size: row.size,
             first: mention.symbol,
             named_after: mention.file,
-            definition: None,
+            definition,
             common_align: None,
             function: None,
         })
     }
 
     #[inline(always)] // There can be very many.
-    fn find_or_create(&mut self, mention: Mention) -> (SymbolId, bool) {
-        let row = self.row(mention.symbol);
-        let (symbols, hashes) = (self.inputs.symbols(), self.inputs.name_hashes());
-        let first = match row.binding {
-            Binding::LOCAL => None,
-            _ => {
-                let hash = hashes[mention.symbol];
-                let is_same = |&other: &InputSymbolId| hashes[other] == hash && symbols[other].name == row.name;
-                match self.result.names.entry(spread(hash), is_same, |&other| spread(hashes[other])) {
-                    Entry::Occupied(first) => Some(*first.get()),
-                    Entry::Vacant(place) => {
-                        place.insert(mention.symbol);
-                        None
-                    }
-                }
-            }
-        };
-        let known = first.and_then(|first| self.result.meaning[first]);
-        let id = known.unwrap_or_else(|| self.create(mention));
+    fn find_or_create(
+        &mut self,
+        mention: Mention,
+        row: &InputSymbol<'data>,
+        definition: Option<InputSymbolId>,
+    ) -> (SymbolId, bool) {
+        let first = self.result.interned.first(mention.symbol);
+        let known = self.result.meaning_of_name(first);
+        let id = known.unwrap_or_else(|| self.create(mention, row, definition));
+        if known.is_none() && first != mention.symbol {
+            self.result.late.insert(first, id);
+        }
         self.result.meaning[mention.symbol] = Some(id);
         (id, known.is_none())
     }
 
     fn function(&mut self, mention: Mention) {
-        let (id, is_new) = self.find_or_create(mention);
         let row = self.row(mention.symbol);
+        let (id, is_new) = self.find_or_create(mention, row, None);
         if is_new {
             let function = self.result.functions.push(Function {
+                name: row.name,
                 symbol: id,
                 kernel: row.other & OTHER_KERNEL != 0,
                 alias_of: None,
@@ -211,16 +212,16 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         *had
     }
 
-    fn variable(&mut self, mention: Mention) {
-        let row = self.row(mention.symbol);
-        if let Place::Section(section) = row.place()
-            && !self.has_home(section)
-        {
+    fn variable(&mut self, mention: Mention, row: &InputSymbol<'data>) {
+        let definition = match row.place() {
+            Place::Section(section) if !self.has_home(section) => return,
+            Place::Section(_) => Some(mention.symbol),
+            Place::Common | Place::Undefined => None,
+        };
+        let (id, is_new) = self.find_or_create(mention, row, definition);
+        if is_new && definition.is_some() {
+            self.result.fate[mention.symbol] = Fate::Taken;
             return;
-        }
-        let (id, is_new) = self.find_or_create(mention);
-        if is_new && matches!(row.place(), Place::Section(_)) {
-            return self.define(id, mention);
         }
         if !is_new {
             let symbol = &self.result.symbols[id];
@@ -339,7 +340,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             match self.result.functions[function].parameters {
                 None => self.result.functions[function].parameters = Some(section.size),
                 Some(size) if size != section.size && symbol.binding == Binding::WEAK => {
-                    self.clashes.push(Clash::Parameters { name: symbol.name });
+                    self.clashes.push(Clash::Parameters { name: symbol.name(self.inputs) });
                 }
                 Some(_) => {}
             }
@@ -358,7 +359,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             let known = self.result.functions[id].prototype;
             if !is_address && known.is_some_and(|known| known != prototype) {
                 let symbol = &self.result.symbols[self.result.functions[id].symbol];
-                self.clashes.push(Clash::Prototype { name: symbol.name, first: symbol.named_after });
+                self.clashes.push(Clash::Prototype { name: symbol.name(self.inputs), first: symbol.named_after });
             } else {
                 self.result.functions[id].prototype = Some(prototype);
             }
