@@ -23,6 +23,12 @@ struct Mention {
 }
 
 impl Encoded {
+    /// Makes room for so many more bytes and symbols.
+    pub fn reserve(&mut self, bytes: usize, symbols: usize) {
+        self.bytes.reserve(bytes);
+        self.mentions.reserve(symbols);
+    }
+
     fn header(&mut self, format: u8, attribute: Attribute, value: u16) {
         let [low, high] = value.to_le_bytes();
         self.bytes.extend_from_slice(&[format, attribute.0, low, high]);
