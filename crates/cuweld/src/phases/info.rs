@@ -150,6 +150,7 @@ impl<'data> Facts<'_, 'data> {
         for section in self.inputs.files()[file].sections.iter().rev().map(|id| &self.inputs.sections()[id]) {
             if section.role == Role::ModuleInfo {
                 let records: Vec<Record<'_>> = info::records(section.data).map_while(Result::ok).collect();
+                out.reserve(section.data.len(), records.len());
                 records.into_iter().rev().for_each(|record| self.module_record(file, &record, &mut out));
             }
         }

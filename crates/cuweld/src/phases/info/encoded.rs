@@ -23,6 +23,12 @@ struct Mention {
 }
 
 impl Encoded {
+    /// Makes room for so many more bytes and symbols.
+    pub fn reserve(&mut self, bytes: usize, symbols: usize) {
+        self.bytes.reserve(bytes);
+        self.mentions.reserve(symbols);
+    }
+
     fn header(&mut self, format: u8, attribute: Attribute, value: u16) {
         let [low, high] = value.to_le_bytes();
         self.bytes.extend_from_slice(&[format, attribute.0, low, high]);
@@ -127,8 +133,10 @@ impl FunctionSections {
     ) -> Self {
         let run = |run: usize| {
             let (mut runs, mut scratch) = (PerView::new(views, |_| Run::default()), Scratch::default());
-            for function in run * RUN..functions.min((run + 1) * RUN) {
-                for (view, run) in runs.iter_mut() {
+            let functions = run * RUN..functions.min((run + 1) * RUN);
+            for (view, run) in runs.iter_mut() {
+                run.ends.reserve(functions.len());
+                for function in functions.clone() {
                     encode(FunctionId::from_index(function), view, &mut scratch, &mut run.records);
                     run.ends.push((run.records.bytes.len(), run.records.mentions.len()));
                 }

@@ -41,11 +41,10 @@ impl Arrangement {
                     }
                 };
                 // Both have bytes in the file, or neither: the size of one says how many the other has in the result.
-                let has_bytes = !views::plain_kind(section.kind()).is_no_bits();
                 let fits = |twin: &Section<'_>| {
                     !is_mercury(twin)
                         && twin.kind() != SectionType::NULL
-                        && has_bytes != twin.kind().is_no_bits()
+                        && section.kind().is_no_bits() == twin.kind().is_no_bits()
                         && (is_machine_code(twin) || !is_code(section))
                 };
                 let twin = twin.filter(|&twin| sections.get(twin as usize).is_some_and(fits));

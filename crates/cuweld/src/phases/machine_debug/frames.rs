@@ -205,9 +205,11 @@ impl<'data> Facts<'_, 'data> {
 
     /// What a section of frames describes, as either view has it.
     fn described(&self, linked: InputSectionId, in_view: InputSectionId) -> Vec<Described<'data>> {
-        let functions = self.functions(self.inputs().file_of_section(linked), in_view);
+        let file = self.inputs().file_of_section(linked);
+        let functions = self.functions(file, in_view);
         let described = |frame: Frame<'data>| {
-            let subject = functions.at(frame.address());
+            let found = functions.binary_search_by_key(&frame.address(), |&(offset, _)| offset);
+            let subject = found.ok().and_then(|index| self.subject(functions[index].1, file));
             (frame, subject)
         };
         read(self.inputs().sections()[in_view].data).map(described).collect()

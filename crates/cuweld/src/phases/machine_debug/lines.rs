@@ -8,8 +8,8 @@
 //! the code of the copy that stays: where their Mercury instructions would be, or the next ones. Debuggers would find two
 //! lines for each instruction. It is imitated where files are compared; otherwise the sequence is left out.
 
-use super::{Facts, Functions, Moved, Subject, word32};
-use crate::id::{FileId, InputSectionId};
+use super::{Facts, Moved, Subject, word32};
+use crate::id::{FileId, InputSectionId, InputSymbolId};
 use crate::phases::load::Place;
 use cubin::mercury::Places;
 use cubin::relocation::{self, Mode};
@@ -44,28 +44,28 @@ enum Bytes<'a> {
     Made(Vec<u8>),
 }
 
-/// A table of an object: where it starts and ends, and where its sequences do.
+/// A table of an object: where it starts and ends, and where its sequences do, with the functions that they are of.
 struct Unit {
     start: usize,
     end: usize,
-    sequences: Vec<(usize, usize, Option<Subject>)>,
+    sequences: Vec<(usize, usize, InputSymbolId)>,
 }
 
 /// The tables in a section. What does not look like one ends them.
-fn units(data: &[u8], functions: &Functions) -> Vec<Unit> {
+fn units(data: &[u8], functions: &[(u64, InputSymbolId)]) -> Vec<Unit> {
     let (mut at, mut units) = (0, Vec::new());
     let size = |at: usize| {
         word32(data, at).and_then(|length| Some(data.get(at..at.checked_add(4)?.checked_add(length as usize)?)?.len()))
     };
     while let Some(size) = size(at) {
         let end = at + size;
-        let starts: Vec<(usize, Option<Subject>)> = (functions.by_offset.iter())
-            .map(|&(offset, subject)| (offset as usize, subject))
+        let starts: Vec<(usize, InputSymbolId)> = (functions.iter())
+            .map(|&(offset, function)| (offset as usize, function))
             .filter(|&(offset, _)| offset >= at + ADDRESS && offset < end)
-            .map(|(offset, subject)| (offset - ADDRESS, subject))
+            .map(|(offset, function)| (offset - ADDRESS, function))
             .collect();
         let ends = starts.iter().skip(1).map(|&(next, _)| next).chain([end]);
-        let sequences = starts.iter().zip(ends).map(|(&(from, subject), to)| (from, to, subject)).collect();
+        let sequences = starts.iter().zip(ends).map(|(&(from, function), to)| (from, to, function)).collect();
         units.push(Unit { start: at, end, sequences });
         at = end;
     }
@@ -79,8 +79,9 @@ impl Facts<'_, '_> {
         for unit in units(tables.data, &self.functions(tables.file, tables.machine)) {
             let start = out.len();
             out.extend_from_slice(&tables.data[unit.start..unit.sequences.first().map_or(unit.end, |&(first, ..)| first)]);
-            let mut sequences: Vec<Sequence<'_>> =
-                unit.sequences.iter().filter_map(|&(from, to, subject)| self.sequence(tables, from, to, subject?)).collect();
+            let mut sequences: Vec<Sequence<'_>> = (unit.sequences.iter())
+                .filter_map(|&(from, to, function)| self.sequence(tables, from, to, self.subject(function, tables.file)?))
+                .collect();
             sequences.sort_by_key(|sequence| (sequence.number, sequence.from));
             for sequence in sequences {
                 moved.insert((sequence.from + ADDRESS) as u64, base + (out.len() + ADDRESS) as u64);
@@ -112,9 +113,10 @@ impl Facts<'_, '_> {
     /// The sequence of a copy that was replaced, in the code of the one that stays.
     fn sequence_of_copy(&self, tables: &Tables<'_>, subject: Subject) -> Option<Vec<u8>> {
         let data = self.inputs().sections()[tables.linked].data;
-        let is_meant = |other: &Option<Subject>| other.is_some_and(|other| other.function == subject.function);
+        let is_meant =
+            |&symbol: &InputSymbolId| self.subject(symbol, tables.file).is_some_and(|other| other.function == subject.function);
         let found = units(data, &self.functions(tables.file, tables.linked)).into_iter().find_map(|unit| {
-            let (from, to, _) = unit.sequences.into_iter().find(|(.., subject)| is_meant(subject))?;
+            let (from, to, _) = unit.sequences.into_iter().find(|(.., function)| is_meant(function))?;
             Some((Encoding::of(data.get(unit.start..)?)?, data.get(from..to)?))
         });
         let (encoding, sequence) = found?;

@@ -228,16 +228,13 @@ impl<'data> Facts<'_, 'data> {
         lists.into_iter().flat_map(move |list| inputs.relocations(file, list))
     }
 
-    /// The functions that a section's relocations name, by offset: those that stay.
-    fn functions(&self, file: FileId, section: InputSectionId) -> Functions {
-        let inputs = self.inputs();
-        let mut functions = Functions::default();
-        for entry in self.relocations(file, section) {
-            let Some(symbol) = entry.symbol.filter(|&symbol| inputs.symbols()[symbol].is_function()) else { continue };
-            // Two relocations may name one place: one for the address, one to clear what stands behind it.
-            functions.by_offset.push((entry.offset, self.subject(symbol, file)));
-        }
-        functions.by_offset.sort_by_key(|&(offset, _)| offset);
+    /// The functions that a section's relocations name, by offset.
+    fn functions(&self, file: FileId, section: InputSectionId) -> Vec<(u64, InputSymbolId)> {
+        let is_function = |&symbol: &InputSymbolId| self.inputs().symbols()[symbol].is_function();
+        let mut functions: Vec<_> = (self.relocations(file, section))
+            .filter_map(|entry| Some((entry.offset, entry.symbol.filter(is_function)?)))
+            .collect();
+        functions.sort_by_key(|&(offset, _)| offset);
         functions
     }
 
@@ -353,20 +350,6 @@ struct Subject {
     function: FunctionId,
     /// Whether it speaks of the copy that counts, and not of one that was replaced.
     is_current: bool,
-}
-
-/// The functions that relocations name, by offset; nothing for those that are gone.
-#[derive(Default)]
-struct Functions {
-    by_offset: Vec<(u64, Option<Subject>)>,
-}
-
-impl Functions {
-    /// The function whose address is wanted at an offset.
-    fn at(&self, offset: u64) -> Option<Subject> {
-        let index = self.by_offset.binary_search_by_key(&offset, |&(offset, _)| offset).ok()?;
-        self.by_offset[index].1
-    }
 }
 
 fn word32(data: &[u8], at: usize) -> Option<u32> {

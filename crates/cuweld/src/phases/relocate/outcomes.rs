@@ -50,8 +50,10 @@ impl Outcomes {
     ) -> Result<Self, Error> {
         let run = |sections: &[Section]| {
             let mut runs = PerView::new(views, |_| Run::default());
-            for section in sections {
-                for (view, run) in runs.iter_mut() {
+            // One view after the other, so that one list at a time grows.
+            for (view, run) in runs.iter_mut() {
+                run.ends.reserve(sections.len());
+                for section in sections {
                     decide(section, view, run)?;
                     run.ends.push([run.kept.len() as u32, run.resolved.len() as u32, run.patches.len() as u32]);
                 }
