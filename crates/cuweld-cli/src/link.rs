@@ -1,6 +1,6 @@
 //! A link from the command line: files in, a file out.
 
-use crate::bytes;
+use crate::bytes::{self, Bytes};
 use crate::compilers::{compile_options, compilers};
 use crate::finalizer;
 use crate::inputs::{self, Files};
@@ -179,7 +179,9 @@ fn link_files(
             write(path, map.as_bytes(), report)?;
         }
         if let (Some(path), Some(saved)) = (&arguments.output, image) {
-            saved.commit().map_err(|error| not_written(path, &error, report))?;
+            // While the system takes apart the old output, it can take apart the maps of the inputs.
+            let (committed, ()) = rayon::join(|| saved.commit(), || files.bytes().for_each(Bytes::forget));
+            committed.map_err(|error| not_written(path, &error, report))?;
         }
     }
     let graphviz = report.outline().and_then(|outline| outline.graphviz.clone());
