@@ -39,7 +39,7 @@ pub fn take(threads: Option<u32>, size: Size) {
     };
     // How much memory many files take is not known before they are read, and may be less than is lost where huge pages end.
     if size == Size::Large {
-        expect_much();
+        expect_much(threads);
     }
     // This thread works, too: it would only wait for the others otherwise. It does wait until they have begun, and that is good: the
     // system would let them begin only when this one has used up its time.
@@ -51,20 +51,20 @@ pub fn take(threads: Option<u32>, size: Size) {
 }
 
 /// Asks for room for everything that the link is going to need, in one piece of huge pages. What is not used is only an
-/// address. All threads share it: heaps of their own would be in small pages. Without effect where the C library or the system do not
-/// offer this.
+/// address. Other heaps would be in small pages, so there are only as many that threads do not wait for each other too often: one for
+/// two of them. Without effect where the C library or the system do not offer this.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
-fn expect_much() {
+fn expect_much(threads: usize) {
     /// Some systems promise no more memory than they have; then less is asked for.
     const ROOMS: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
     // SAFETY: the calls take no pointers but the one that `malloc` returned, which is not used after `free`. The advice
     // concerns memory that is free, in whole pages inside of it, and changes no contents.
     unsafe {
-        // It is the only one, is never shrunk, grows in large steps, and a large table is no piece of its own.
-        const PARAMETERS: [(i32, i32); 4] =
-            [(libc::M_ARENA_MAX, 1), (libc::M_TRIM_THRESHOLD, -1), (libc::M_TOP_PAD, PAGE as i32), (libc::M_MMAP_MAX, 0)];
-        for (parameter, value) in PARAMETERS {
+        let heaps = i32::try_from(threads.div_ceil(2)).unwrap_or(i32::MAX);
+        libc::mallopt(libc::M_ARENA_MAX, heaps);
+        // It is never shrunk, grows in large steps, and a large table is no piece of its own.
+        for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_TOP_PAD, PAGE as i32), (libc::M_MMAP_MAX, 0)] {
             libc::mallopt(parameter, value);
         }
         for room in ROOMS {
@@ -109,7 +109,7 @@ pub fn touch_ahead(size: usize) {
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
-fn expect_much() {}
+fn expect_much(_: usize) {}
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
