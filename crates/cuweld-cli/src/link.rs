@@ -75,21 +75,26 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let unified_index = side_files::read_unified_index(arguments.link.uidx_file.as_deref(), report)?;
     let Architecture::Real(target) = arguments.architecture else { return for_virtual_architecture(arguments, messages, report) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
+    let threads = |size| resources::threads(arguments.execution.threads, size);
+    // Many files are read by all threads.
     let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
     if has_many_files {
-        resources::take(arguments.execution.threads, Size::ManyFiles);
+        resources::start(threads(Size::ManyFiles));
     }
     // It is not worth the time to give them back one by one at the end.
     let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));
+    let size = Size::of(files.size(), arguments.inputs.len());
+    if size == Size::Large {
+        resources::expect_much(threads(size));
+    }
     if !has_many_files {
-        let size = Size::of(files.size());
-        resources::take(arguments.execution.threads, size);
-        if size == Size::Large {
-            let memory = LeastMemory::of(files.bytes().map(AsRef::as_ref), target);
-            resources::touch_ahead(memory.load);
-            // From then on, other threads have little to do for a while.
-            trace.when("resolve", move || resources::touch_ahead(memory.link));
-        }
+        resources::start(threads(size));
+    }
+    if size == Size::Large {
+        let memory = LeastMemory::of(files.bytes().map(AsRef::as_ref), target);
+        resources::touch_ahead(memory.load);
+        // From then on, other threads have little to do for a while.
+        trace.when("resolve", move || resources::touch_ahead(memory.link));
     }
     files.check_outputs(arguments, report)?;
     if let Some(folder) = &arguments.files.save_dir {

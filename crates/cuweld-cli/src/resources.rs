@@ -4,6 +4,8 @@
 const LARGE: usize = 512 << 10;
 /// From this many files on, it pays in any case.
 pub const MANY_FILES: usize = 64;
+/// From this many bytes in each of many files on, they are not only many.
+const LARGE_FILE: usize = 16 << 10;
 
 /// The size of a link.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
@@ -12,14 +14,18 @@ pub enum Size {
     Small,
     /// It has many bytes.
     Large,
-    /// It has many files.
+    /// It has many small files.
     ManyFiles,
 }
 
 impl Size {
-    /// The size of a link that has so many bytes.
-    pub fn of(bytes: usize) -> Self {
-        if bytes < LARGE { Size::Small } else { Size::Large }
+    /// The size of a link that has so many bytes in so many files.
+    pub fn of(bytes: usize, files: usize) -> Self {
+        match bytes {
+            _ if files >= MANY_FILES && bytes / files < LARGE_FILE => Size::ManyFiles,
+            LARGE.. => Size::Large,
+            _ => Size::Small,
+        }
     }
 }
 
@@ -27,20 +33,17 @@ impl Size {
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 const PAGE: usize = 2 << 20;
 
-/// Starts threads: as many as were asked for, or as the size of the link is worth.
-///
-/// The heap of a large link is in huge pages: a link of ten thousand functions touches some ten thousand pages of memory for the first
-/// time, and the system's work for each costs more than the linker's own work on it. In huge pages there are a few dozen.
-pub fn take(threads: Option<u32>, size: Size) {
-    let threads = match threads {
+/// How many threads there are to be: as many as were asked for, or as the size of the link is worth.
+pub fn threads(asked_for: Option<u32>, size: Size) -> usize {
+    match asked_for {
         Some(threads) if threads > 0 => threads as usize,
         _ if size == Size::Small => 1,
         _ => std::thread::available_parallelism().map_or(1, usize::from),
-    };
-    // How much memory many files take is not known before they are read, and may be less than is lost where huge pages end.
-    if size == Size::Large {
-        expect_much(threads);
     }
+}
+
+/// Starts threads.
+pub fn start(threads: usize) {
     // This thread works, too: it would only wait for the others otherwise. It does wait until they have begun, and that is good: the
     // system would let them begin only when this one has used up its time.
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
@@ -50,12 +53,15 @@ pub fn take(threads: Option<u32>, size: Size) {
     }
 }
 
-/// Asks for room for everything that the link is going to need, in one piece of huge pages. What is not used is only an
-/// address. Other heaps would be in small pages, so there are only as many that threads do not wait for each other too often: one for
-/// two of them. Without effect where the C library or the system do not offer this.
+/// Asks for room for everything that a large link is going to need, in one piece of huge pages. A link of ten thousand functions touches
+/// some ten thousand pages of memory for the first time, and the system's work for each costs more than the linker's own work on it. In
+/// huge pages there are a few dozen; but where one of them ends, more may be lost than a small link needs.
+///
+/// What is not used is only an address. Other heaps would be in small pages, so there are only as many that threads do not wait for
+/// each other too often: one for two of them. Without effect where the C library or the system do not offer this.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
-fn expect_much(threads: usize) {
+pub fn expect_much(threads: usize) {
     /// Some systems promise no more memory than they have; then less is asked for.
     const ROOMS: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
     // SAFETY: the calls take no pointers but the one that `malloc` returned, which is not used after `free`. The advice
@@ -109,7 +115,7 @@ pub fn touch_ahead(size: usize) {
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
-fn expect_much(_: usize) {}
+pub fn expect_much(_: usize) {}
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]

@@ -9,10 +9,12 @@ use crate::phases::merge::Content;
 use crate::phases::number::FileSection;
 use cubin::elf::{Header, ProgramHeader, SectionHeader};
 use std::io::{self, Read};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
-/// How many bytes are made at a time.
-const PART_SIZE: u64 = 512 << 10;
+/// How many bytes are made at a time, at least and at most: more take less time, but also more memory. In between, a file has this many
+/// parts.
+const PART_SIZES: RangeInclusive<u64> = 128 << 10..=512 << 10;
+const PARTS: u64 = 16;
 
 /// The system keeps files in pieces of memory of such a size, and takes longer if one is filled in several steps.
 const BLOCK_SIZE: u64 = 64 << 10;
@@ -110,6 +112,7 @@ impl Finished<'_, '_> {
 
     /// The parts that the file is written in: whole pieces, until there is enough.
     fn parts(&self) -> Vec<Part<'_>> {
+        let part_size = (self.size() / PARTS).clamp(*PART_SIZES.start(), *PART_SIZES.end());
         let mut parts = Vec::new();
         let mut part = Part { pieces: 0..0, bytes: 0..0, made: None };
         for index in 0..self.pieces() {
@@ -119,8 +122,8 @@ impl Finished<'_, '_> {
                 continue;
             }
             let size = bytes.end - bytes.start;
-            let made = if size >= PART_SIZE { self.made(index, size) } else { None };
-            if made.is_some() || part.made.is_some() || size.max(part.size() as u64) >= PART_SIZE {
+            let made = if size >= part_size { self.made(index, size) } else { None };
+            if made.is_some() || part.made.is_some() || size.max(part.size() as u64) >= part_size {
                 // What is free between pieces belongs to the part before, unless that is there already.
                 let start = if part.made.is_some() { part.bytes.end } else { bytes.start };
                 part.bytes.end = start;
@@ -128,8 +131,8 @@ impl Finished<'_, '_> {
                 parts.push(std::mem::replace(&mut part, next));
             }
             // Long tables are made in several parts.
-            let entry_size = if size >= PART_SIZE / 2 { self.entry_size(index) } else { None };
-            let at_once = entry_size.map_or(u64::MAX, |size| PART_SIZE / size * size);
+            let entry_size = if size >= part_size / 2 { self.entry_size(index) } else { None };
+            let at_once = entry_size.map_or(u64::MAX, |size| part_size / size * size);
             while bytes.end - bytes.start.max(part.bytes.start) > at_once {
                 part.bytes.end = bytes.start.max(part.bytes.start) + at_once;
                 part.pieces.end = index + 1;
