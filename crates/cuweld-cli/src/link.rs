@@ -79,7 +79,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     // Many files are read by all threads.
     let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
     if has_many_files {
-        resources::start(threads(Size::ManyFiles));
+        resources::start(threads(Size::Medium));
     }
     // It is not worth the time to give them back one by one at the end.
     let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));

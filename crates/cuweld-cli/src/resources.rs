@@ -1,10 +1,12 @@
 //! How much of the machine a link takes: one thread and little memory if it is small, everything if it is large.
 
 /// From this many bytes of input on, threads save more time than it takes to start them.
-const LARGE: usize = 512 << 10;
+const WORTH_THREADS: usize = 512 << 10;
 /// From this many files on, it pays in any case.
 pub const MANY_FILES: usize = 64;
-/// From this many bytes in each of many files on, they are not only many.
+/// From this many bytes on, huge pages save more time than memory is lost where they end.
+const WORTH_HUGE_PAGES: usize = 1536 << 10;
+/// And if the files are many, from this many in each: of small ones, little is kept.
 const LARGE_FILE: usize = 16 << 10;
 
 /// The size of a link.
@@ -12,18 +14,19 @@ const LARGE_FILE: usize = 16 << 10;
 pub enum Size {
     /// It is done before other threads have started.
     Small,
-    /// It has many bytes.
+    /// It is worth threads, but not much memory.
+    Medium,
+    /// It is worth both.
     Large,
-    /// It has many small files.
-    ManyFiles,
 }
 
 impl Size {
     /// The size of a link that has so many bytes in so many files.
     pub fn of(bytes: usize, files: usize) -> Self {
+        let has_large_files = files < MANY_FILES || bytes / files >= LARGE_FILE;
         match bytes {
-            _ if files >= MANY_FILES && bytes / files < LARGE_FILE => Size::ManyFiles,
-            LARGE.. => Size::Large,
+            WORTH_HUGE_PAGES.. if has_large_files => Size::Large,
+            _ if bytes >= WORTH_THREADS || files >= MANY_FILES => Size::Medium,
             _ => Size::Small,
         }
     }
