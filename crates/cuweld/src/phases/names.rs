@@ -6,9 +6,9 @@
 use super::callgraph::CallGraph;
 use super::layout::Layout;
 use super::load::{Inputs, Place, Role};
-use super::merge::{Content, Local, OutputSection, Plan};
-use super::number::is_named;
-use super::resolve::{Resolution, is_internal};
+use super::merge::{Content, Local, OutputSection, Placement, Plan};
+use super::relocate::is_leftover;
+use super::resolve::{Resolution, is_internal, is_shared_variable};
 use super::strings::StringTableBuilder;
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::options::Options;
@@ -78,6 +78,39 @@ pub fn place(facts: &Facts<'_, '_>) -> LinkedNames {
 type LocalFunctions<'data> = HashSet<&'data str, RandomState>;
 
 impl<'data> Facts<'_, 'data> {
+    /// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
+    /// a constant that the compiler made and that went elsewhere.
+    #[inline(always)] // There can be very many.
+    pub fn is_named(&self, id: SymbolId) -> bool {
+        let symbol = &self.resolution.symbols()[id];
+        // Nearly all are as simple as that.
+        let is_plain = symbol.binding != Binding::LOCAL && !is_internal(symbol) && !is_shared_variable(symbol);
+        is_plain || self.is_named_specially(id)
+    }
+
+    /// The same for a symbol that is local, the compiler's own business, or a shared variable.
+    fn is_named_specially(&self, id: SymbolId) -> bool {
+        let (symbol, executable) = (&self.resolution.symbols()[id], self.options.executable());
+        if executable && is_leftover(symbol) {
+            return false;
+        }
+        if let (true, Some(definition)) = (is_internal(symbol), symbol.definition)
+            && let Place::Section(section) = self.inputs.symbols()[definition].place()
+        {
+            let is_there = |place: Placement| {
+                self.plan.sections()[place.section].content != Content::Gone && self.layout.size(place.section) > 0
+            };
+            return self.plan.placement(section).is_some_and(is_there);
+        }
+        if !executable || !is_shared_variable(symbol) {
+            return true;
+        }
+        match symbol.definition {
+            Some(_) => self.layout.shared().address(id).is_some(),
+            None => self.layout.shared().names_dynamic(),
+        }
+    }
+
     /// The names of functions that other objects may have functions of the same name beside.
     fn local_functions(&self) -> LocalFunctions<'data> {
         let symbols = self.resolution.functions().iter().map(|function| &self.resolution.symbols()[function.symbol]);
@@ -117,7 +150,6 @@ impl<'data> Facts<'_, 'data> {
 
     fn name_symbols(&self, local_functions: &LocalFunctions<'_>) -> SymbolNames {
         let (plan_sections, plan_symbols) = (self.plan.sections(), self.resolution.symbols());
-        let is_named = |id: SymbolId| is_named(id, self.inputs, self.resolution, self.plan, self.layout, self.options);
         let length = |entry: &Local| match *entry {
             Local::Section(id) => plan_sections[id].name.len() + 1,
             Local::Symbol(id) => plan_symbols[id].name(self.inputs).len() + 1,
@@ -140,7 +172,7 @@ impl<'data> Facts<'_, 'data> {
                     let is_new = self.has_name_of_its_own(section, local_functions);
                     sections[id] = if is_new { table.append(&parts) } else { table.add(&parts) };
                 }
-                Local::Symbol(id) if is_named(id) => {
+                Local::Symbol(id) if self.is_named(id) => {
                     symbols[id] = match constants.get(&id) {
                         Some((section, number)) => table.add(&[section, ".", number]),
                         None => table.add(&[plan_symbols[id].name(self.inputs)]),
@@ -156,7 +188,7 @@ impl<'data> Facts<'_, 'data> {
                 symbols[id] = offset;
             }
         }
-        let is_new = |id: SymbolId| is_named(id) && symbols[id] == 0;
+        let is_new = |id: SymbolId| self.is_named(id) && symbols[id] == 0;
         let globals = self.plan.globals();
         let places = table.append_all(globals, |&id| is_new(id), |&id| plan_symbols[id].name(self.inputs));
         for (&id, place) in globals.iter().zip(places).filter(|&(_, place)| place != 0) {

@@ -8,16 +8,17 @@ use super::callgraph::CallGraph;
 use super::info::Info;
 use super::layout::Layout;
 use super::live::LiveSet;
-use super::load::{Inputs, Place};
-use super::merge::{Content, Local, OutputSection, Placement, Plan};
-use super::relocate::{Referent, Relocations, is_leftover};
-use super::resolve::{Resolution, is_internal, is_shared_variable};
+use super::load::Inputs;
+use super::merge::{Content, Local, OutputSection, Plan};
+use super::names;
+use super::relocate::{Referent, Relocations};
+use super::resolve::Resolution;
 use crate::id::{FunctionId, Id, IdMap, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
 use cubin::section::SectionType;
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::symbol::SymbolKind;
 use cubin::target::Views;
 use rayon::prelude::*;
 
@@ -413,53 +414,8 @@ impl Facts<'_, '_> {
 
     /// Whether a symbol that the plan lists has a name in the file.
     fn is_named(&self, id: SymbolId) -> bool {
-        is_named(id, self.inputs, self.resolution, self.plan, self.layout, self.options)
-    }
-}
-
-/// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
-/// a constant that the compiler made and that went elsewhere.
-#[inline(always)] // There can be very many.
-pub fn is_named(
-    id: SymbolId,
-    inputs: &Inputs<'_>,
-    resolution: &Resolution<'_>,
-    plan: &Plan<'_>,
-    layout: &Layout,
-    options: &Options,
-) -> bool {
-    let symbol = &resolution.symbols()[id];
-    // Nearly all are as simple as that.
-    let is_plain = symbol.binding != Binding::LOCAL && !is_internal(symbol) && !is_shared_variable(symbol);
-    is_plain || is_named_specially(id, inputs, resolution, plan, layout, options)
-}
-
-/// Whether a symbol has a name that is local, the compiler's own business, or a shared variable.
-fn is_named_specially(
-    id: SymbolId,
-    inputs: &Inputs<'_>,
-    resolution: &Resolution<'_>,
-    plan: &Plan<'_>,
-    layout: &Layout,
-    options: &Options,
-) -> bool {
-    let symbol = &resolution.symbols()[id];
-    if options.executable() && is_leftover(symbol) {
-        return false;
-    }
-    if let (true, Some(definition)) = (is_internal(symbol), symbol.definition)
-        && let Place::Section(section) = inputs.symbols()[definition].place()
-    {
-        let is_there =
-            |place: Placement| plan.sections()[place.section].content != Content::Gone && layout.size(place.section) > 0;
-        return plan.placement(section).is_some_and(is_there);
-    }
-    if !options.executable() || !is_shared_variable(symbol) {
-        return true;
-    }
-    match symbol.definition {
-        Some(_) => layout.shared().address(id).is_some(),
-        None => layout.shared().names_dynamic(),
+        let &Facts { inputs, resolution, graph, plan, layout, options, .. } = self;
+        names::Facts { inputs, resolution, graph, plan, layout, options }.is_named(id)
     }
 }
 
