@@ -3,7 +3,7 @@
 use super::Facts;
 use super::names::Names;
 use crate::id::{FunctionId, InputSymbolId, SectionId, SymbolId};
-use crate::phases::load::{Place, SPACE_SHARED};
+use crate::phases::load::{InputSymbol, Place, SPACE_SHARED};
 use crate::phases::merge::{Content, Local};
 use crate::phases::number::Extent;
 use crate::phases::resolve::{Symbol, is_dynamic, is_internal, is_shared_variable};
@@ -113,9 +113,7 @@ impl Facts<'_, '_> {
     /// The section that a symbol is in, and its address there.
     pub fn place(&self, id: SymbolId) -> (Option<SectionId>, u64) {
         let symbol = &self.resolution.symbols()[id];
-        let shown = self.options.executable() && is_shared_variable(symbol);
-        let position =
-            if shown { self.shared_position(id, symbol, View::Machine) } else { self.position(id, symbol, View::Machine) };
+        let position = self.position(id, symbol, is_shared_variable(symbol), View::Machine);
         (position.section, position.value)
     }
 
@@ -123,48 +121,65 @@ impl Facts<'_, '_> {
     #[inline(always)] // There can be very many.
     fn symbol(&self, id: SymbolId, name: u32, view: View) -> (SymbolRecord, Option<SectionId>) {
         let symbol = &self.resolution.symbols()[id];
-        let executable = self.options.executable();
-        // To a debugger, arrays of unknown size are somewhere.
-        let is_shown_array = view == View::Machine && is_dynamic(symbol) && self.layout.shared().shown_dynamic().is_some();
-        let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none() && !is_shown_array;
-        let kind = match symbol.kind {
-            // Where there are two views, variables that the driver places are told from others by their type.
-            SymbolKind::OBJECT if self.numbering.has_two_views() && is_undefined => SymbolKind::CUDA_OBJECT,
-            SymbolKind::CUDA_OBJECT if executable && !self.keeps_kind(is_undefined, view) => SymbolKind::OBJECT,
-            kind => kind,
-        };
-        let shown = executable && is_shared_variable(symbol);
-        let other = match executable {
-            false => symbol.other,
-            true if view == View::Mercury && shown && self.options.preserve_relocations => symbol.other | other::INTERNAL,
-            true if view == View::Mercury => symbol.other,
-            true if is_internal(symbol) || (shown && self.options.preserve_relocations) => other::INTERNAL,
-            true if shown => 0,
-            true => symbol.other & OTHER_KEPT,
-        };
-        let position = if shown { self.shared_position(id, symbol, view) } else { self.position(id, symbol, view) };
-        let slot = symbol.function.and_then(|function| self.unified.slot(function));
-        let size = match (symbol.definition, symbol.function) {
-            _ if slot.is_some() && view == View::Machine && self.numbering.has_two_views() => {
-                stubs::machine_symbol_size(slot.unwrap_or(0), self.unified.stubs().len())
-            }
-            (Some(definition), Some(function)) if view == View::Machine => self.machine_size(function, definition),
-            _ => symbol.size,
-        };
+        let is_shared = is_shared_variable(symbol);
+        let position = self.position(id, symbol, is_shared, view);
         let record = SymbolRecord {
             name,
-            info: info(symbol.binding, kind),
-            other,
+            info: info(symbol.binding, self.kind(symbol, view)),
+            other: self.other(symbol, is_shared, view),
             section: if position.common { SHN_COMMON } else { 0 },
             value: position.value,
-            size,
+            size: match symbol.function {
+                Some(function) if view == View::Machine => self.machine_size(function, symbol),
+                _ => symbol.size,
+            },
         };
         (record, position.section)
     }
 
+    /// The type of a symbol: in an executable, that of a variable does not say any more that its memory space is known.
+    #[inline(always)]
+    fn kind(&self, symbol: &Symbol, view: View) -> SymbolKind {
+        match symbol.kind {
+            // Where there are two views, variables that the driver places are told from others by their type.
+            SymbolKind::OBJECT | SymbolKind::CUDA_OBJECT if self.is_left_to_driver(symbol, view) => SymbolKind::CUDA_OBJECT,
+            SymbolKind::CUDA_OBJECT if self.options.executable() && view == View::Machine => SymbolKind::OBJECT,
+            kind => kind,
+        }
+    }
+
+    /// Whether there are two views, and a variable is defined nowhere. To a debugger, arrays of unknown size are somewhere.
+    #[inline(always)]
+    fn is_left_to_driver(&self, symbol: &Symbol, view: View) -> bool {
+        let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
+        let is_shown = || view == View::Machine && is_dynamic(symbol) && self.layout.shared().shown_dynamic().is_some();
+        is_undefined && self.numbering.has_two_views() && !is_shown()
+    }
+
+    /// The memory space and so on of a symbol: an executable's machine is not told more than it needs to know.
+    #[inline(always)]
+    fn other(&self, symbol: &Symbol, is_shared: bool, view: View) -> u8 {
+        if !self.options.executable() {
+            return symbol.other;
+        }
+        let is_shown_as_internal = is_shared && self.options.preserve_relocations;
+        match view {
+            View::Mercury if is_shown_as_internal => symbol.other | other::INTERNAL,
+            View::Mercury => symbol.other,
+            View::Machine if is_shown_as_internal || is_internal(symbol) => other::INTERNAL,
+            View::Machine if is_shared => 0,
+            View::Machine => symbol.other & OTHER_KEPT,
+        }
+    }
+
     /// The size of a function's machine code. Where there are two views, an alias has that of its function, as code made anew has.
-    fn machine_size(&self, function: FunctionId, definition: InputSymbolId) -> u64 {
-        let alias_of = self.resolution.functions()[function].alias_of.filter(|_| self.numbering.has_two_views());
+    fn machine_size(&self, function: FunctionId, symbol: &Symbol) -> u64 {
+        let two_views = self.numbering.has_two_views();
+        if two_views && let Some(slot) = self.unified.slot(function) {
+            return stubs::machine_symbol_size(slot, self.unified.stubs().len());
+        }
+        let Some(definition) = symbol.definition else { return symbol.size };
+        let alias_of = self.resolution.functions()[function].alias_of.filter(|_| two_views);
         let original = alias_of.and_then(|original| {
             let symbol = self.resolution.functions()[original].symbol;
             self.resolution.symbols()[symbol].definition
@@ -172,13 +187,56 @@ impl Facts<'_, '_> {
         self.inputs.machine_symbol(original.unwrap_or(definition)).size
     }
 
-    /// Whether variables of an executable keep the type that says that their memory space is known.
-    fn keeps_kind(&self, is_undefined: bool, view: View) -> bool {
-        view == View::Mercury || (self.numbering.has_two_views() && is_undefined)
+    #[inline(always)] // There can be very many.
+    fn position(&self, id: SymbolId, symbol: &Symbol, is_shared: bool, view: View) -> Position {
+        match symbol.definition {
+            Some(definition) if !is_shared && symbol.common_align.is_none() => match symbol.function {
+                Some(function) => self.function_position(function, definition, view),
+                None => self.variable_position(id, definition, view),
+            },
+            _ if is_shared && self.options.executable() => self.shared_position(id, symbol, view),
+            _ => self.unsettled_position(id, symbol, view),
+        }
     }
 
+    /// Where a function is that is defined.
+    fn function_position(&self, function: FunctionId, definition: InputSymbolId, view: View) -> Position {
+        let value = match self.unified.slot(function) {
+            Some(slot) if view == View::Machine && self.numbering.has_two_views() => stubs::machine_value(slot),
+            Some(slot) => slot,
+            None => self.inputs.symbols()[definition].value,
+        };
+        Position { section: self.plan.function(function).text, value, common: false }
+    }
+
+    /// Where a variable is that is defined.
     #[inline(always)] // There can be very many.
-    fn position(&self, id: SymbolId, symbol: &Symbol, view: View) -> Position {
+    fn variable_position(&self, id: SymbolId, definition: InputSymbolId, view: View) -> Position {
+        let row = &self.inputs.symbols()[definition];
+        let place = match row.place() {
+            Place::Section(section) => self.plan.placement(section),
+            _ => None,
+        };
+        let offset = place.map_or(0, |place| place.offset) + row.value;
+        let value = match self.unified.offset(id) {
+            Some(value) => value,
+            None => self.plan.reserved(id).map_or(offset, |offset| self.reserved_value(row, offset, view)),
+        };
+        Position { section: place.map(|place| place.section), value, common: false }
+    }
+
+    /// Where a variable is that was defined in the part of shared memory that tools reserve.
+    fn reserved_value(&self, row: &InputSymbol<'_>, offset: u64, view: View) -> u64 {
+        match view {
+            // Its value is its alignment until shared memory is laid out.
+            _ if !self.options.executable() => row.value,
+            View::Machine => self.options.reserved_for_tools() + offset,
+            View::Mercury => offset,
+        }
+    }
+
+    /// Where a symbol is that no object defines for good, or a shared variable whose memory is not laid out yet.
+    fn unsettled_position(&self, id: SymbolId, symbol: &Symbol, view: View) -> Position {
         if let Some(align) = symbol.common_align {
             return match self.layout.common(id) {
                 Some(value) => Position { section: self.plan.global_zero(), value, common: false },
@@ -188,38 +246,20 @@ impl Facts<'_, '_> {
         if is_dynamic(symbol) && !self.options.executable() && self.options.imitate_defects {
             return Position { section: self.plan.module_shared(), value: 0, common: false };
         }
-        let Some(definition) = symbol.definition else {
-            let first = symbol.first;
-            let value = match view {
-                View::Machine => self.inputs.machine_symbol(first).value,
-                View::Mercury => self.inputs.symbols()[first].value,
+        if let Some(definition) = symbol.definition {
+            let row = &self.inputs.symbols()[definition];
+            let place = match row.place() {
+                Place::Section(section) => self.plan.placement(section),
+                _ => None,
             };
-            return Position { section: None, value, common: false };
+            // The value of a shared variable is its alignment until shared memory is laid out.
+            return Position { section: place.map(|place| place.section), value: row.value, common: false };
+        }
+        let value = match view {
+            View::Machine => self.inputs.machine_symbol(symbol.first).value,
+            View::Mercury => self.inputs.symbols()[symbol.first].value,
         };
-        let row = &self.inputs.symbols()[definition];
-        if let Some(function) = symbol.function {
-            let value = match self.unified.slot(function) {
-                Some(slot) if view == View::Machine && self.numbering.has_two_views() => stubs::machine_value(slot),
-                Some(slot) => slot,
-                None => row.value,
-            };
-            return Position { section: self.plan.function(function).text, value, common: false };
-        }
-        let place = match row.place() {
-            Place::Section(section) => self.plan.placement(section),
-            _ => None,
-        };
-        if let Some(value) = self.unified.offset(id) {
-            return Position { section: place.map(|place| place.section), value, common: false };
-        }
-        if let Some(offset) = self.plan.reserved(id).filter(|_| self.options.executable()) {
-            let base = if view == View::Machine { self.options.reserved_for_tools() } else { 0 };
-            return Position { section: place.map(|place| place.section), value: base + offset, common: false };
-        }
-        // The value of a shared variable is its alignment until shared memory is laid out.
-        let is_alignment = is_shared_variable(symbol) || self.plan.reserved(id).is_some();
-        let base = if is_alignment { 0 } else { place.map_or(0, |place| place.offset) };
-        Position { section: place.map(|place| place.section), value: base + row.value, common: false }
+        Position { section: None, value, common: false }
     }
 
     /// Where a debugger is shown a shared variable.

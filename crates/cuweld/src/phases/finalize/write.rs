@@ -186,15 +186,18 @@ impl Finished<'_, '_> {
             );
             return first.and(second);
         }
-        out.fill(0);
+        let mut written = 0;
         for index in pieces {
             let place = self.place(index);
             let part = place.start.max(bytes.start)..place.end.min(bytes.end);
             if !part.is_empty() {
-                let out = &mut out[(part.start - bytes.start) as usize..(part.end - bytes.start) as usize];
-                self.write_piece(index, part.start - place.start, out)?;
+                let part_of_out = (part.start - bytes.start) as usize..(part.end - bytes.start) as usize;
+                out[written..part_of_out.start].fill(0);
+                written = part_of_out.end;
+                self.write_piece(index, part.start - place.start, &mut out[part_of_out])?;
             }
         }
+        out[written..].fill(0);
         Ok(())
     }
 
@@ -247,12 +250,19 @@ impl Finished<'_, '_> {
         match self.piece(index) {
             Piece::FileHeader => self.image.write_file_header(out)?,
             Piece::Section(number) => match &self.bodies[number] {
-                Body::Made(bytes) => out[..bytes.len()].copy_from_slice(bytes),
+                Body::Made(bytes) => {
+                    let (made, rest) = out.split_at_mut(bytes.len());
+                    made.copy_from_slice(bytes);
+                    rest.fill(0);
+                }
                 Body::FromFacts => {
                     let part = self.file_section(number);
                     match self.facts.plan.sections()[part.section].content {
                         Content::Symbols => symbols::write(&self.facts, &self.names, part.view, first, out),
-                        _ => self.facts.write_section(part, first, out)?,
+                        _ => {
+                            out.fill(0);
+                            self.facts.write_section(part, first, out)?;
+                        }
                     }
                 }
                 Body::Nowhere | Body::Shared => {}
