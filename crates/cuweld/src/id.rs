@@ -6,7 +6,7 @@
 
 use std::marker::PhantomData;
 use std::num::NonZeroU32;
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
 /// A row number of one table.
 pub trait Id: Copy {
@@ -117,13 +117,28 @@ impl<I: Id, T> IdVec<I, T> {
 
     /// Some consecutive rows in order, with their numbers.
     pub fn range(&self, ids: IdRange<I>) -> impl Iterator<Item = (I, &T)> {
-        let first = ids.first.index();
-        ids.iter().zip(&self.rows[first..first + ids.count as usize])
+        ids.iter().zip(self.slice(ids))
+    }
+
+    /// Some consecutive rows.
+    pub fn slice(&self, ids: IdRange<I>) -> &[T] {
+        &self.rows[ids.rows()]
+    }
+
+    /// Some consecutive rows, to be changed.
+    pub fn slice_mut(&mut self, ids: IdRange<I>) -> &mut [T] {
+        &mut self.rows[ids.rows()]
     }
 
     /// The rows as a slice.
     pub fn as_slice(&self) -> &[T] {
         &self.rows
+    }
+}
+
+impl<I: Id, T> Extend<T> for IdVec<I, T> {
+    fn extend<Rows: IntoIterator<Item = T>>(&mut self, rows: Rows) {
+        self.rows.extend(rows);
     }
 }
 
@@ -161,8 +176,24 @@ impl<I: Id> IdRange<I> {
 
     /// The ids in order.
     pub fn iter(self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I> {
+        self.rows().map(I::from_index)
+    }
+
+    /// The same as indices.
+    fn rows(self) -> Range<usize> {
         let first = self.first.index();
-        (first..first + self.count as usize).map(I::from_index)
+        first..first + self.count as usize
+    }
+
+    /// The run with the id behind it.
+    pub fn with_next(self) -> Self {
+        IdRange { count: self.count + 1, ..self }
+    }
+
+    /// The first `count` ids, and the others.
+    pub fn split_at(self, count: usize) -> (Self, Self) {
+        let middle = I::from_index(self.first.index() + count.min(self.count as usize));
+        (IdRange::new(self.first, middle), IdRange::new(middle, self.end()))
     }
 
     /// The id at a place in the run.

@@ -4,7 +4,7 @@
 //! takes care of those in its share alone; so no thread waits for another.
 
 use super::load::{Inputs, name_hash};
-use crate::id::{Id, IdVec, InputSymbolId};
+use crate::id::{Id, IdRange, IdVec, InputSymbolId};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rayon::prelude::*;
@@ -44,6 +44,12 @@ impl Interned {
     /// The first symbol that has the name of this one.
     pub fn first(&self, symbol: InputSymbolId) -> InputSymbolId {
         self.first[symbol].unwrap_or(symbol)
+    }
+
+    /// How many symbols, from the start of these, are each the first one of their names.
+    pub fn leading_first(&self, symbols: IdRange<InputSymbolId>) -> usize {
+        let first = self.first.slice(symbols);
+        first.iter().position(Option::is_some).unwrap_or(first.len())
     }
 
     /// The first symbol that has this name.

@@ -8,8 +8,10 @@
 mod arrange;
 mod demand;
 mod read;
+mod variables;
 
 pub use demand::Demand;
+pub use variables::{Stretch, Variables};
 
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::id::{FileId, Id, IdRange, IdVec, InputSectionId, InputSymbolId};
@@ -69,6 +71,8 @@ pub struct ObjectFile<'data> {
     pub symbols: IdRange<InputSymbolId>,
     /// Those of them that are functions, in order.
     pub functions: Vec<InputSymbolId>,
+    /// Those of them that are plain variables, in order.
+    pub variables: Vec<Variables>,
     /// How many of them define something, sections aside.
     pub definitions: usize,
     /// The GPU it was compiled for.
@@ -562,6 +566,10 @@ impl<'table, 'data> Rows<'table, 'data> {
         }
         for function in &mut file.functions {
             *function = symbol(*function);
+        }
+        for Variables { section: home, symbols } in &mut file.variables {
+            *home = section(*home);
+            *symbols = IdRange::new(symbol(symbols.first()), symbol(symbols.end()));
         }
         for record in &mut file.calls {
             match record {

@@ -1,6 +1,7 @@
 //! Reading one object.
 
 use super::arrange::{Arrangement, is_code, is_mercury, plain_name};
+use super::variables::Symbols;
 use super::{
     CallRecord, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Place, Role, Rows, UnifiedEntry, UnifiedTable,
     is_shared, name_hash,
@@ -149,7 +150,7 @@ struct Reader<'file, 'data> {
 impl<'data> Reader<'_, 'data> {
     fn read(&self, name: &'data str, mut rows: Rows<'_, 'data>) -> Result<ObjectFile<'data>, Damage> {
         self.read_sections(rows.sections)?;
-        let (functions, definitions) = self.read_symbols(&mut rows)?;
+        let Symbols { functions, variables, definitions } = self.read_symbols(&mut rows)?;
         self.read_attributes(rows.sections, rows.symbols)?;
         self.read_machine_symbols(rows.symbols, rows.machine_symbols)?;
         self.check_relocations(rows.sections, rows.symbols)?;
@@ -161,6 +162,7 @@ impl<'data> Reader<'_, 'data> {
             machine_sections: IdRange::new(section(linked), section(rows.sections.len())),
             symbols: IdRange::new(InputSymbolId::from_index(0), InputSymbolId::from_index(rows.symbols.len())),
             functions,
+            variables,
             definitions,
             sm: self.file.sm(),
             virtual_sm: self.file.virtual_sm(),
@@ -242,8 +244,8 @@ impl<'data> Reader<'_, 'data> {
         Ok(())
     }
 
-    /// The symbols: which of them are functions, and how many define something. Sections learn what function they are the code of.
-    fn read_symbols(&self, rows: &mut Rows<'_, 'data>) -> Result<(Vec<InputSymbolId>, usize), Damage> {
+    /// The symbols. Sections learn what function they are the code of.
+    fn read_symbols(&self, rows: &mut Rows<'_, 'data>) -> Result<Symbols, Damage> {
         let table = match self.views {
             Views::One => self.file.symbol_table(),
             Views::Two => self.file.mercury_symbol_table(),
@@ -253,7 +255,7 @@ impl<'data> Reader<'_, 'data> {
         if raw.len() != rows.symbols.len() {
             return Err(changed());
         }
-        let (mut functions, mut definitions) = (Vec::new(), 0);
+        let mut found = Symbols::default();
         for (index, (symbol, (row, hash))) in raw.zip(rows.symbols.iter_mut().zip(rows.name_hashes.iter_mut())).enumerate() {
             let symbol = symbol?;
             let problem = |text: String| match table {
@@ -307,10 +309,9 @@ impl<'data> Reader<'_, 'data> {
                 ..InputSymbol::BLANK
             };
             *hash = if symbol.binding == Binding::LOCAL { 0 } else { name_hash(symbol.name.as_bytes()) };
-            functions.extend(row.is_function().then(|| InputSymbolId::from_index(index)));
-            definitions += usize::from(row.is_definition());
+            found.add(InputSymbolId::from_index(index), row, rows.sections);
         }
-        Ok((functions, definitions))
+        Ok(found)
     }
 
     /// What the machine's view says of the symbols, where there are two.

@@ -13,6 +13,7 @@ mod constants;
 mod machine;
 mod plan;
 mod shared;
+mod symbols;
 mod unified;
 mod walk;
 

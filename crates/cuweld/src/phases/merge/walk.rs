@@ -4,15 +4,15 @@ use super::constants;
 use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
 use super::shared::SharedVariable;
 use super::unified::ENTRIES_IN_FRONT_ALIGN;
-use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FileId, FunctionId, Id, IdMap, IdRange, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
 use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
-use crate::phases::load::{Inputs, Place, Role, UnifiedTable, is_shared};
+use crate::phases::load::{Inputs, Place, Role, Stretch, UnifiedTable, Variables, is_shared};
 use crate::phases::references::References;
-use crate::phases::resolve::{Fate, Part, Resolution, is_internal, is_shared_variable};
+use crate::phases::resolve::{Fate, Part, Resolution};
 use crate::phases::unified::Unified;
 use crate::views;
 use cubin::elf::{
@@ -55,14 +55,19 @@ pub enum Cause {
 
 /// Makes the plan of the output, and lists the shared variables in the order in which they were met.
 pub fn merge<'data>(facts: &Facts<'_, 'data>) -> (Plan<'data>, Vec<SharedVariable>) {
-    let mut walk = Walk::new(facts);
-    for file in facts.inputs.files().ids() {
-        walk.functions(file);
-        walk.other_symbols(file);
-        walk.sections(file);
-    }
-    walk.finish();
-    (walk.plan, walk.shared)
+    let walk = || {
+        let mut walk = Walk::new(facts);
+        for file in facts.inputs.files().ids() {
+            walk.functions(file);
+            walk.other_symbols(file);
+            walk.sections(file);
+        }
+        walk.finish();
+        (walk.plan, walk.shared)
+    };
+    let ((mut plan, shared), globals) = rayon::join(walk, || facts.globals());
+    plan.globals = globals;
+    (plan, shared)
 }
 
 /// How many sections functions have in all; nearly all sections of the output are made for one of these, or for two kinds of relocations
@@ -94,7 +99,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             plan: Plan {
                 sections: IdVec::with_capacity(sections_of_functions(facts.inputs) + OTHER_SECTIONS),
                 locals: Vec::new(),
-                globals: Vec::with_capacity(facts.resolution.symbols().len()),
+                globals: Vec::new(),
                 placement: IdVec::filled(None, facts.inputs.sections().len()),
                 functions: IdVec::filled(FunctionSections::default(), facts.resolution.functions().len()),
                 module_shared: None,
@@ -202,41 +207,19 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 self.leave_name(function, symbol);
                 continue;
             }
-            self.list(resolution.functions()[function].symbol, symbol);
+            self.list_local(resolution.functions()[function].symbol, symbol);
             if let (Place::Section(code), Fate::Taken | Fate::Replaced) = (row.place(), resolution.fate(symbol)) {
                 self.code(function, code);
             }
         }
     }
 
-    /// Adds a symbol to the symbol table when this is its first mention.
-    #[inline(always)] // There can be very many.
-    fn list(&mut self, id: SymbolId, mention: InputSymbolId) {
-        let resolution = self.facts.resolution;
-        let symbol = &resolution.symbols()[id];
-        let options = self.facts.options;
-        let dropped = options.executable()
-            && ((is_internal(symbol) && !options.preserve_relocations)
-                || (is_shared_variable(symbol) && !options.shows_shared_variables()));
-        if symbol.first == mention && !dropped && !self.is_left_by_replaced_code(mention) {
-            match symbol.part {
-                Part::Local => self.plan.locals.push(Local::Symbol(id)),
-                Part::Global => self.plan.globals.push(id),
-            }
+    /// Adds a symbol to the local part of the symbol table when it belongs there and this is its first mention.
+    fn list_local(&mut self, id: SymbolId, mention: InputSymbolId) {
+        let symbol = &self.facts.resolution.symbols()[id];
+        if symbol.part == Part::Local && symbol.first == mention && self.facts.is_listed(symbol) {
+            self.plan.locals.push(Local::Symbol(id));
         }
-    }
-
-    /// Whether a symbol names a compiler-made constant of a copy of a function that was replaced. The constants of the copy that
-    /// counts have taken its place, and the link that a relocatable output is made for can not tell them apart.
-    fn is_left_by_replaced_code(&self, mention: InputSymbolId) -> bool {
-        let inputs = self.facts.inputs;
-        if !self.facts.options.keeps_relocations() {
-            return false;
-        }
-        let Place::Section(section) = inputs.symbols()[mention].place() else { return false };
-        let section = &inputs.sections()[section];
-        matches!(section.role, Role::FunctionConstants(bank) if bank != 0)
-            && section.target.is_some_and(|code| self.facts.resolution.code_fate(inputs, code) == Fate::Replaced)
     }
 
     /// A kernel that is removed because host code does not launch it leaves the name of one of its sections behind.
@@ -302,8 +285,25 @@ impl<'facts, 'data> Walk<'facts, 'data> {
 
     /// Second pass: variables and whatever else has a name.
     fn other_symbols(&mut self, file: FileId) {
+        for stretch in self.facts.inputs.files()[file].stretches() {
+            match stretch {
+                Stretch::Variables(variables) => self.plain_variables(variables),
+                Stretch::Others(symbols) => self.others(symbols),
+            }
+        }
+    }
+
+    /// Plain variables have a place where their section has one.
+    fn plain_variables(&mut self, Variables { section, symbols }: Variables) {
+        let mut fates = symbols.iter().map(|symbol| self.facts.resolution.fate(symbol));
+        if self.plan.placement[section].is_none() && fates.any(|fate| fate != Fate::Lost) {
+            self.place(section, Cause::Symbol);
+        }
+    }
+
+    fn others(&mut self, symbols: IdRange<InputSymbolId>) {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
-        for (symbol, row) in inputs.symbols().range(inputs.files()[file].symbols) {
+        for (symbol, row) in inputs.symbols().range(symbols) {
             let Some(id) = (if row.is_function() { None } else { resolution.meaning(symbol) }) else { continue };
             let fate = resolution.fate(symbol);
             match row.place() {
@@ -321,7 +321,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 Place::Undefined if is_shared(row.other) && row.size == 0 => self.array_of_unknown_size(id, symbol),
                 _ => {}
             }
-            self.list(id, symbol);
+            self.list_local(id, symbol);
         }
     }
 

@@ -3,12 +3,11 @@
 use super::clash::{self, Clash};
 use super::{Fate, Function, Part, Resolution, Symbol, is_laid_out_by_kernel};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
-use crate::id::{FileId, FunctionId, Id, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
+use crate::id::{FileId, FunctionId, IdMap, IdRange, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use crate::options::Options;
 use crate::phases::intern::Interned;
-use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
+use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role, Stretch, Variables};
 use cubin::symbol::{Binding, SymbolKind};
-use rayon::prelude::*;
 use std::num::NonZeroU32;
 
 /// Resolves all names.
@@ -45,11 +44,10 @@ pub fn resolve<'data>(
         for &symbol in &object.functions {
             walk.function(Mention { file, symbol });
         }
-        for (symbol, row) in inputs.symbols().range(object.symbols) {
-            // Labels of code that the compiler removed are local, but nowhere.
-            let is_nowhere = row.binding == Binding::LOCAL && row.place() == Place::Undefined;
-            if !row.is_function() && row.kind != SymbolKind::SECTION && !row.name.is_empty() && !is_nowhere {
-                walk.variable(Mention { file, symbol }, row);
+        for stretch in object.stretches() {
+            match stretch {
+                Stretch::Variables(variables) => walk.variables(file, variables),
+                Stretch::Others(symbols) => walk.others(file, symbols),
             }
         }
         walk.parameters(file);
@@ -59,9 +57,6 @@ pub fn resolve<'data>(
             return walk.report_clashes(file, report);
         }
     }
-    let rows = walk.result.symbols.as_slice().par_iter().with_min_len(4096).enumerate();
-    let laid_out_by_kernel = rows.filter(|(_, symbol)| is_laid_out_by_kernel(symbol)).map(|(row, _)| SymbolId::from_index(row));
-    walk.result.laid_out_by_kernel = laid_out_by_kernel.collect();
     Ok(walk.result)
 }
 
@@ -212,6 +207,51 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         *had
     }
 
+    /// Plain variables. Nearly all have names that nobody has mentioned before.
+    fn variables(&mut self, file: FileId, Variables { symbols: mut rest, .. }: Variables) {
+        loop {
+            let new = if self.result.late.is_empty() { self.result.interned.leading_first(rest) } else { 0 };
+            let (new, others) = rest.split_at(new);
+            self.new_variables(file, new);
+            let Some(symbol) = others.get(0) else { return };
+            self.variable(Mention { file, symbol }, self.row(symbol));
+            rest = others.split_at(1).1;
+        }
+    }
+
+    /// Plain variables with names that nobody has mentioned before.
+    fn new_variables(&mut self, file: FileId, symbols: IdRange<InputSymbolId>) {
+        let first = self.result.symbols.next_id();
+        self.result.symbols.extend(self.inputs.symbols().range(symbols).map(|(symbol, row)| Symbol {
+            part: Part::Global,
+            binding: row.binding,
+            kind: row.kind,
+            other: row.other,
+            size: row.size,
+            first: symbol,
+            named_after: file,
+            definition: Some(symbol),
+            common_align: None,
+            function: None,
+        }));
+        let ids = IdRange::new(first, self.result.symbols.next_id());
+        for (meaning, id) in self.result.meaning.slice_mut(symbols).iter_mut().zip(ids.iter()) {
+            *meaning = Some(id);
+        }
+        self.result.fate.slice_mut(symbols).fill(Fate::Taken);
+    }
+
+    /// Symbols that may be anything, functions aside.
+    fn others(&mut self, file: FileId, symbols: IdRange<InputSymbolId>) {
+        for (symbol, row) in self.inputs.symbols().range(symbols) {
+            // Labels of code that the compiler removed are local, but nowhere.
+            let is_nowhere = row.binding == Binding::LOCAL && row.place() == Place::Undefined;
+            if !row.is_function() && row.kind != SymbolKind::SECTION && !row.name.is_empty() && !is_nowhere {
+                self.variable(Mention { file, symbol }, row);
+            }
+        }
+    }
+
     fn variable(&mut self, mention: Mention, row: &InputSymbol<'data>) {
         let definition = match row.place() {
             Place::Section(section) if !self.has_home(section) => return,
@@ -219,6 +259,9 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             Place::Common | Place::Undefined => None,
         };
         let (id, is_new) = self.find_or_create(mention, row, definition);
+        if is_new && is_laid_out_by_kernel(&self.result.symbols[id]) {
+            self.result.laid_out_by_kernel.push(id);
+        }
         if is_new && definition.is_some() {
             self.result.fate[mention.symbol] = Fate::Taken;
             return;

@@ -1,0 +1,73 @@
+//! Plain variables: symbols that there can be very many of, and that later phases take many at a time.
+
+use super::{InputSection, InputSymbol, ObjectFile, Role, is_shared};
+use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
+use cubin::symbol::{Binding, SymbolKind};
+
+/// Global symbols one behind the other which are variables in one section of the whole module. There is nothing about them that depends
+/// on functions, and there can be very many.
+#[derive(Copy, Clone, Debug)]
+pub struct Variables {
+    /// Where they are.
+    pub section: InputSectionId,
+    /// The symbols.
+    pub symbols: IdRange<InputSymbolId>,
+}
+
+/// A part of an object's symbols.
+pub enum Stretch {
+    /// Plain variables.
+    Variables(Variables),
+    /// Symbols of any other kind.
+    Others(IdRange<InputSymbolId>),
+}
+
+impl ObjectFile<'_> {
+    /// All symbols, in order.
+    pub fn stretches(&self) -> impl Iterator<Item = Stretch> {
+        let starts = std::iter::once(self.symbols.first()).chain(self.variables.iter().map(|variables| variables.symbols.end()));
+        let ends = self.variables.iter().map(|variables| variables.symbols.first()).chain([self.symbols.end()]);
+        let others = starts.zip(ends).map(|(start, end)| Stretch::Others(IdRange::new(start, end)));
+        let variables = self.variables.iter().copied().map(Stretch::Variables).map(Some).chain([None]);
+        others.zip(variables).flat_map(|(others, variables)| [Some(others), variables]).flatten()
+    }
+}
+
+impl InputSymbol<'_> {
+    /// The section that it is a plain variable of: see [`Variables`].
+    #[inline(always)]
+    fn plain_variable_of(&self, sections: &[InputSection<'_>]) -> Option<InputSectionId> {
+        let section = self.section?;
+        let is_variable = matches!(self.kind, SymbolKind::OBJECT | SymbolKind::CUDA_OBJECT) && !is_shared(self.other);
+        let is_plain = is_variable && self.binding == Binding::GLOBAL && !self.name.is_empty();
+        let is_home = || matches!(sections[section.index()].role, Role::GlobalData | Role::GlobalZero | Role::ModuleConstants(_));
+        (is_plain && is_home()).then_some(section)
+    }
+}
+
+/// What the symbols of an object are.
+#[derive(Default)]
+pub(super) struct Symbols {
+    /// Those that are functions.
+    pub(super) functions: Vec<InputSymbolId>,
+    /// Those that are plain variables.
+    pub(super) variables: Vec<Variables>,
+    /// How many define something, sections aside.
+    pub(super) definitions: usize,
+}
+
+impl Symbols {
+    /// Adds the next one.
+    #[inline(always)] // There can be very many.
+    pub(super) fn add(&mut self, id: InputSymbolId, row: &InputSymbol<'_>, sections: &[InputSection<'_>]) {
+        self.definitions += usize::from(row.is_definition());
+        if row.is_function() {
+            return self.functions.push(id);
+        }
+        let Some(section) = row.plain_variable_of(sections) else { return };
+        match self.variables.last_mut() {
+            Some(last) if last.section == section && last.symbols.end() == id => last.symbols = last.symbols.with_next(),
+            _ => self.variables.push(Variables { section, symbols: IdRange::new(id, id).with_next() }),
+        }
+    }
+}
