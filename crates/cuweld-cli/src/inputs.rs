@@ -152,6 +152,15 @@ impl File<'_> {
     }
 }
 
+/// How many bytes the inputs have that are given as files.
+pub fn expected_size(arguments: &LinkArguments) -> usize {
+    let size = |item: &InputItem| match &item.source {
+        InputSource::File(path) => std::fs::metadata(path).map_or(0, |found| found.len() as usize),
+        InputSource::Library(_) | InputSource::LibraryFile(_) => 0,
+    };
+    arguments.inputs.iter().map(size).sum()
+}
+
 /// Reads the inputs of a link, in link order. What there is to say about it is not said yet: the reference linker reads one input
 /// after the other, so what it has to say about the contents of earlier ones comes first.
 pub fn read(arguments: &LinkArguments) -> Files<'_> {

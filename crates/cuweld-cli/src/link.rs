@@ -8,6 +8,7 @@ use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
 use crate::output::{self, Pending};
 use crate::resources::{self, Size};
+use crate::room::Room;
 use crate::save;
 use crate::side_files;
 use crate::transfer::Transfer;
@@ -76,19 +77,23 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let Architecture::Real(target) = arguments.architecture else { return for_virtual_architecture(arguments, messages, report) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let threads = |size| resources::threads(arguments.execution.threads, size);
-    // Many files are read by all threads.
-    let has_many_files = arguments.inputs.len() >= resources::MANY_FILES;
-    if has_many_files {
-        resources::start(threads(Size::Medium));
+    // Many files are read by all threads. Of few, it is soon known how large they are.
+    let count = arguments.inputs.len();
+    let expected_size = if count < resources::MANY_FILES { inputs::expected_size(arguments) } else { 0 };
+    let expected = Size::of(expected_size, count);
+    if expected > Size::Small {
+        resources::start(expected, threads(expected));
     }
+    let output = arguments.output.as_deref().filter(|_| expected == Size::Large);
+    // Most of what is read gets into the output.
+    let room = output.map(|output| Room::begin(output, expected_size as u64 / 8 * 7));
     // It is not worth the time to give them back one by one at the end.
     let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));
-    let size = Size::of(files.size(), arguments.inputs.len());
-    if size == Size::Large {
-        resources::expect_much(threads(size));
-    }
-    if !has_many_files {
-        resources::start(threads(size));
+    let size = Size::of(files.size(), count).max(expected);
+    if expected == Size::Small {
+        resources::start(size, threads(size));
+    } else if size > expected {
+        resources::expect_much(rayon::current_num_threads());
     }
     if size == Size::Large {
         let memory = LeastMemory::of(files.bytes().map(AsRef::as_ref), target);
@@ -100,7 +105,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if let Some(folder) = &arguments.files.save_dir {
         save::save(folder, arguments, &files, report)?;
     }
-    let inputs = Inputs { files: &files, target, host_section, unified_index };
+    let inputs = Inputs { files: &files, target, host_section, unified_index, room };
     // What a file that was changed meanwhile made the link say is not what is wrong.
     link_files(inputs, arguments, messages, report, trace).or_else(|failure| files.check_unchanged(report).and(Err(failure)))
 }
@@ -111,10 +116,12 @@ struct Inputs<'files> {
     target: &'static Target,
     host_section: Option<Vec<u8>>,
     unified_index: Option<UnifiedIndex>,
+    /// Where the output may go.
+    room: Option<Room>,
 }
 
 fn link_files(
-    Inputs { files, target, host_section, unified_index }: Inputs<'_>,
+    Inputs { files, target, host_section, unified_index, room }: Inputs<'_>,
     arguments: &LinkArguments,
     messages: &Messages,
     report: &mut Report,
@@ -142,13 +149,13 @@ fn link_files(
             let mut ids: Vec<&str> = unpacked.registered(is_runtime).collect();
             // The reference linker adds a module that was optimized in front of those before it.
             ids.reverse();
-            (save_image(arguments, |file| file.write_all(&image), report).map(|image| Linked { image, map: None }), ids)
+            (save_image(arguments, room, |file| file.write_all(&image), report).map(|image| Linked { image, map: None }), ids)
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let options = Options { host_section, unified_index, ..options(arguments, messages, target, &unpacked) };
             let save = |image: &Finished<'_, '_>, report: &mut Report| {
-                save_image(arguments, |file| image.write_to(&mut Transfer::new(file, files.bytes())), report)
+                save_image(arguments, room, |file| image.write_to(&mut Transfer::new(file, files.bytes())), report)
             };
             let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.
@@ -205,11 +212,13 @@ fn link_files(
 /// Writes the output, if one is wanted. It takes its place when everything else is done.
 fn save_image(
     arguments: &LinkArguments,
+    room: Option<Room>,
     write: impl FnOnce(&mut File) -> io::Result<()>,
     report: &mut Report,
 ) -> Result<Option<Pending>, Failure> {
     let Some(path) = &arguments.output else { return Ok(None) };
-    let saved = Pending::begin(path).and_then(|mut pending| write(&mut pending.file).map(|()| pending));
+    let pending = room.and_then(Room::take).map_or_else(|| Pending::begin(path), Ok);
+    let saved = pending.and_then(|mut pending| write(&mut pending.file).map(|()| pending));
     saved.map(Some).map_err(|error| not_written(path, &error, report))
 }
 

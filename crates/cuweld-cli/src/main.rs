@@ -13,6 +13,7 @@ mod messages;
 mod options;
 mod output;
 mod resources;
+mod room;
 mod save;
 mod shim;
 mod side_files;

@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes a file.
@@ -20,6 +20,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 pub struct Pending {
     /// What to write to.
     pub file: File,
+    /// How long it is already, whatever was written to it.
+    pub(crate) room: u64,
     whereabouts: Whereabouts,
 }
 
@@ -35,31 +37,33 @@ enum Whereabouts {
 impl Pending {
     /// Begins to write a file.
     pub fn begin(path: &Path) -> io::Result<Self> {
-        let existing = fs::metadata(path);
-        if existing.as_ref().is_ok_and(|found| !found.is_file()) {
+        let Some(target) = Target::of(path) else {
             let file = File::options().write(true).open(path)?;
-            return Ok(Pending { file, whereabouts: Whereabouts::Place });
-        }
-        // A link is followed, so that the file it names is replaced and not the link.
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        let permissions = existing.ok().map(|found| found.permissions());
-        let replaces = permissions.is_some();
-        let pending = match names::open_nameless(folder_of(&place), permissions.as_ref()) {
-            Some(file) => Pending { file, whereabouts: Whereabouts::Nameless { place, replaces } },
-            None => {
-                let beside = name_beside(&place);
-                let file = new_file(&beside, permissions.as_ref())?;
-                Pending { file, whereabouts: Whereabouts::Beside { beside, place, replaces } }
-            }
+            return Ok(Pending { file, room: 0, whereabouts: Whereabouts::Place });
         };
-        if let Some(permissions) = permissions {
-            pending.file.set_permissions(permissions)?;
+        match target.open_nameless() {
+            Some(file) => target.begin(file, |place, replaces| Whereabouts::Nameless { place, replaces }),
+            None => {
+                let beside = name_beside(&target.place);
+                let file = new_file(&beside, target.permissions.as_ref())?;
+                target.begin(file, |place, replaces| Whereabouts::Beside { beside, place, replaces })
+            }
         }
-        Ok(pending)
+    }
+
+    /// The same, if it can be done so that nothing is left of the file even if the program is killed.
+    pub fn begin_nameless(path: &Path) -> Option<Self> {
+        let target = Target::of(path)?;
+        let file = target.open_nameless()?;
+        target.begin(file, |place, replaces| Whereabouts::Nameless { place, replaces }).ok()
     }
 
     /// The file is whole: it takes its place.
     pub fn commit(mut self) -> io::Result<()> {
+        if self.room > 0 {
+            let size = self.file.stream_position()?;
+            self.file.set_len(size)?;
+        }
         if let Whereabouts::Nameless { place, replaces } = &self.whereabouts {
             // Where there is no old file, the name is the only thing that was missing.
             if !replaces && names::give(&self.file, place).is_ok() {
@@ -88,6 +92,37 @@ impl Drop for Pending {
             // If this fails, there is nothing that could be done about it.
             _ = fs::remove_file(beside);
         }
+    }
+}
+
+/// Where a file is to be, and what the old one there is like.
+struct Target {
+    place: PathBuf,
+    permissions: Option<Permissions>,
+}
+
+impl Target {
+    /// None for devices and pipes, which stay what they are.
+    fn of(path: &Path) -> Option<Self> {
+        let existing = fs::metadata(path).ok();
+        if existing.as_ref().is_some_and(|found| !found.is_file()) {
+            return None;
+        }
+        // A link is followed, so that the file it names is replaced and not the link.
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        Some(Target { place, permissions: existing.map(|found| found.permissions()) })
+    }
+
+    fn open_nameless(&self) -> Option<File> {
+        names::open_nameless(folder_of(&self.place), self.permissions.as_ref())
+    }
+
+    fn begin(self, file: File, whereabouts: impl FnOnce(PathBuf, bool) -> Whereabouts) -> io::Result<Pending> {
+        let pending = Pending { file, room: 0, whereabouts: whereabouts(self.place, self.permissions.is_some()) };
+        if let Some(permissions) = self.permissions {
+            pending.file.set_permissions(permissions)?;
+        }
+        Ok(pending)
     }
 }
 

@@ -10,7 +10,7 @@ const WORTH_HUGE_PAGES: usize = 1536 << 10;
 const LARGE_FILE: usize = 16 << 10;
 
 /// The size of a link.
-#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+#[derive(Copy, Clone, Debug, Eq, PartialEq, Ord, PartialOrd)]
 pub enum Size {
     /// It is done before other threads have started.
     Small,
@@ -45,8 +45,11 @@ pub fn threads(asked_for: Option<u32>, size: Size) -> usize {
     }
 }
 
-/// Starts threads.
-pub fn start(threads: usize) {
+/// Starts threads, and tells the heap what to expect.
+pub fn start(size: Size, threads: usize) {
+    if size == Size::Large {
+        expect_much(threads);
+    }
     // This thread works, too: it would only wait for the others otherwise. It does wait until they have begun, and that is good: the
     // system would let them begin only when this one has used up its time.
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
