@@ -130,6 +130,18 @@ impl<I: Id, T> IdVec<I, T> {
         &mut self.rows[ids.rows()]
     }
 
+    /// The rows of several runs, to be changed. Each run must start behind the one before.
+    pub fn split_mut(&mut self, runs: impl Iterator<Item = IdRange<I>>) -> impl Iterator<Item = &mut [T]> {
+        let (mut rest, mut start) = (&mut self.rows[..], 0);
+        let mut take = move |count: usize| rest.split_off_mut(..count).unwrap_or_default();
+        runs.map(move |ids| {
+            let rows = ids.rows();
+            take(rows.start - start);
+            start = rows.end;
+            take(rows.len())
+        })
+    }
+
     /// The rows as a slice.
     pub fn as_slice(&self) -> &[T] {
         &self.rows
@@ -185,9 +197,21 @@ impl<I: Id> IdRange<I> {
         first..first + self.count as usize
     }
 
-    /// The run with the id behind it.
-    pub fn with_next(self) -> Self {
-        IdRange { count: self.count + 1, ..self }
+    /// How many ids there are.
+    pub fn len(self) -> usize {
+        self.count as usize
+    }
+
+    /// The run of one id.
+    pub fn of(id: I) -> Self {
+        IdRange { first: id, count: 1 }
+    }
+
+    /// Takes the id into the run, if it is the one behind it.
+    pub fn takes(&mut self, id: I) -> bool {
+        let is_next = self.first.index() + self.count as usize == id.index();
+        self.count += u32::from(is_next);
+        is_next
     }
 
     /// The first `count` ids, and the others.

@@ -8,7 +8,7 @@ use super::layout::Layout;
 use super::load::{Inputs, Place, Role};
 use super::merge::{Content, Local, OutputSection, Placement, Plan};
 use super::relocate::is_leftover;
-use super::resolve::{Resolution, is_internal, is_shared_variable};
+use super::resolve::{Resolution, Symbol, is_internal, is_named_in_any_case, is_shared_variable};
 use super::strings::StringTableBuilder;
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::options::Options;
@@ -80,17 +80,11 @@ type LocalFunctions<'data> = HashSet<&'data str, RandomState>;
 impl<'data> Facts<'_, 'data> {
     /// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
     /// a constant that the compiler made and that went elsewhere.
-    #[inline(always)] // There can be very many.
     pub fn is_named(&self, id: SymbolId) -> bool {
-        let symbol = &self.resolution.symbols()[id];
-        // Nearly all are as simple as that.
-        let is_plain = symbol.binding != Binding::LOCAL && !is_internal(symbol) && !is_shared_variable(symbol);
-        is_plain || self.is_named_specially(id)
-    }
-
-    /// The same for a symbol that is local, the compiler's own business, or a shared variable.
-    fn is_named_specially(&self, id: SymbolId) -> bool {
         let (symbol, executable) = (&self.resolution.symbols()[id], self.options.executable());
+        if is_named_in_any_case(symbol) {
+            return true;
+        }
         if executable && is_leftover(symbol) {
             return false;
         }
@@ -188,12 +182,11 @@ impl<'data> Facts<'_, 'data> {
                 symbols[id] = offset;
             }
         }
-        let is_new = |id: SymbolId| self.is_named(id) && symbols[id] == 0;
-        let globals = self.plan.globals();
-        let places = table.append_all(globals, |&id| is_new(id), |&id| plan_symbols[id].name(self.inputs));
-        for (&id, place) in globals.iter().zip(places).filter(|&(_, place)| place != 0) {
-            symbols[id] = place;
-        }
+        let places = symbols.split_mut(self.plan.globals().iter().map(|globals| globals.symbols));
+        table.append_all(self.plan.globals().iter().zip(places).collect(), |globals| {
+            let name = |(id, symbol): (SymbolId, &Symbol)| (globals.stay || self.is_named(id)).then(|| symbol.name(self.inputs));
+            plan_symbols.range(globals.symbols).map(name)
+        });
         SymbolNames { prototypes, symbols, sections, shared_instance, table }
     }
 

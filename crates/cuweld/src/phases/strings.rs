@@ -62,46 +62,36 @@ impl StringTableBuilder {
         offset
     }
 
-    /// Appends the names of rows, whether they are there or not, and tells where; 0 for rows that are not to be named. There can be very
-    /// many, and every thread writes some of them.
-    pub fn append_all<'name, Row: Sync>(
+    /// Appends names and tells their places, whether they are there or not. They are given in blocks: for every place in a block, the
+    /// name whose place it is, if it is to be named. What has a place already keeps it. There can be very many, and every thread
+    /// writes some of the blocks.
+    pub fn append_all<'name, Block: Send + Sync, Names: Iterator<Item = Option<&'name str>>>(
         &mut self,
-        rows: &[Row],
-        is_named: impl Fn(&Row) -> bool + Sync,
-        name: impl Fn(&Row) -> &'name str + Sync,
-    ) -> Vec<u32> {
-        const AT_ONCE: usize = 4096;
-        // First the size of each name, then its place.
-        let mut places = vec![0; rows.len()];
-        let blocks = rows.par_chunks(AT_ONCE).zip(places.par_chunks_mut(AT_ONCE));
-        let sizes: Vec<usize> = blocks
-            .map(|(rows, sizes)| {
-                let mut total = 0;
-                for (row, size) in rows.iter().zip(sizes).filter(|(row, _)| is_named(row)) {
-                    *size = name(row).len() as u32 + 1;
-                    total += *size as usize;
-                }
-                total
-            })
-            .collect();
+        mut blocks: Vec<(Block, &mut [u32])>,
+        names: impl Fn(&Block) -> Names + Sync,
+    ) {
+        let size_of = |(block, places): &(Block, &mut [u32])| -> usize {
+            let sizes = names(block).zip(places.iter()).filter(|(_, place)| **place == 0);
+            sizes.filter_map(|(name, _)| name).map(|name| name.len() + 1).sum()
+        };
+        let sizes: Vec<usize> = blocks.par_iter().map(size_of).collect();
         let mut end = self.bytes.len();
         self.bytes.resize(end + sizes.iter().sum::<usize>(), 0);
         let mut rest = &mut self.bytes[end..];
-        let blocks = sizes.into_iter().zip(rows.chunks(AT_ONCE)).zip(places.chunks_mut(AT_ONCE)).map(|((size, rows), places)| {
+        let with_room = sizes.into_iter().zip(&mut blocks).map(|(size, block)| {
             let start = end as u32;
             end += size;
-            (start, rows, places, rest.split_off_mut(..size).unwrap_or_default())
+            (start, block, rest.split_off_mut(..size).unwrap_or_default())
         });
-        blocks.collect::<Vec<_>>().into_par_iter().for_each(|(start, rows, places, bytes)| {
+        with_room.collect::<Vec<_>>().into_par_iter().for_each(|(start, (block, places), bytes)| {
             let mut end = 0;
-            for (row, place) in rows.iter().zip(places).filter(|(_, size)| **size != 0) {
-                let name = name(row).as_bytes();
+            for (name, place) in names(block).zip(places.iter_mut()) {
+                let Some(name) = name.map(str::as_bytes).filter(|_| *place == 0) else { continue };
                 bytes[end..end + name.len()].copy_from_slice(name);
                 *place = start + end as u32;
                 end += name.len() + 1;
             }
         });
-        places
     }
 
     /// Writes a name over a longer one.

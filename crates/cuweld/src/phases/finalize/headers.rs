@@ -120,7 +120,7 @@ impl Facts<'_, '_> {
         let (link, info) = match section.content {
             Content::Symbols if part.view == View::Machine && self.numbering.has_machine_entries() => {
                 // The symbols of parameters are local, but come last, so no global symbol is the first behind the locals.
-                (SYMBOL_NAMES, self.numbering.entries(View::Machine).len() as u32 + 1)
+                (SYMBOL_NAMES, self.numbering.symbols(View::Machine) as u32)
             }
             Content::Symbols => (SYMBOL_NAMES, self.numbering.first_global()),
             Content::SymbolSectionNumbers => (symbols, 0),

@@ -416,7 +416,7 @@ impl Facts<'_, '_> {
             (_, Content::ReservedShared) if view == View::Machine => self.layout.size(id) + self.options.reserved_for_tools(),
             (_, Content::ReservedShared) => self.layout.size(id),
             (Body::Made(bytes), _) => bytes.len() as u64,
-            (_, Content::Symbols) => entries(self.numbering.entries(view).len() + 1),
+            (_, Content::Symbols) => entries(self.numbering.symbols(view)),
             (_, Content::ModuleInfo) => self.info.module_size(),
             (_, Content::FunctionInfo(function)) => self.info.of(function, view).len() as u64,
             (_, Content::UnifiedStubsInfo) => self.info.stubs(view).len() as u64,

@@ -8,7 +8,7 @@
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::phases::merge::{Content, Local, Name, Plan};
 use crate::phases::names::{LinkedNames, SectionNames, SymbolNames};
-use crate::phases::number::{Extent, FileSection, Numbering};
+use crate::phases::number::{Entries, Extent, FileSection, Numbering};
 use crate::views::{self, View};
 
 /// Where the names are.
@@ -138,7 +138,10 @@ fn name_section_symbols(
 ) -> (IdMap<SectionId, u32>, SymbolNames, u64) {
     let mut machine_sections = IdMap::default();
     let mut taken = 0;
-    for &entry in numbering.entries(View::Machine).iter().filter(|_| numbering.has_two_views()) {
+    if !numbering.has_two_views() {
+        return (machine_sections, names, taken);
+    }
+    for entry in numbering.entries(1..numbering.symbols(View::Machine)).flat_map(Entries::iter) {
         let Local::Section(id) = entry else { continue };
         let section = &plan.sections()[id];
         if section.content == Content::MachineParameters {

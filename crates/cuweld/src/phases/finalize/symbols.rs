@@ -5,7 +5,7 @@ use super::names::Names;
 use crate::id::{FunctionId, InputSymbolId, SectionId, SymbolId};
 use crate::phases::load::{InputSymbol, Place, SPACE_SHARED};
 use crate::phases::merge::{Content, Local};
-use crate::phases::number::Extent;
+use crate::phases::number::{Entries, Extent};
 use crate::phases::resolve::{Symbol, is_dynamic, is_internal, is_shared_variable};
 use crate::stubs;
 use crate::views::View;
@@ -29,17 +29,37 @@ const ENTRIES_AT_ONCE: usize = 2048;
 
 /// Writes the part of a view's table that starts with this entry.
 pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View, first: usize, out: &mut [u8]) {
-    let null = SymbolRecord { value: facts.plan.null_symbol_value(), ..SymbolRecord::default() };
-    let entries = facts.numbering.entries(view);
-    out.par_chunks_mut(ENTRIES_AT_ONCE * SymbolRecord::SIZE).enumerate().for_each(|(chunk, out)| {
-        for (number, out) in (first + chunk * ENTRIES_AT_ONCE..).zip(out.chunks_exact_mut(SymbolRecord::SIZE)) {
-            let entry = number.checked_sub(1).and_then(|index| entries.get(index));
-            let record = entry.map_or(null, |&entry| {
-                let (record, section) = facts.entry(entry, names, view);
-                let direct = section.map(|section| facts.direct_number(section, view).unwrap_or(SHN_XINDEX));
-                SymbolRecord { section: direct.unwrap_or(record.section), ..record }
-            });
-            record.write(out);
+    out.par_chunks_mut(ENTRIES_AT_ONCE * SymbolRecord::SIZE).enumerate().for_each(|(chunk, mut out)| {
+        let first = first + chunk * ENTRIES_AT_ONCE;
+        let numbers = first..first + out.len() / SymbolRecord::SIZE;
+        if first == 0 {
+            let null = SymbolRecord { value: facts.plan.null_symbol_value(), ..SymbolRecord::default() };
+            null.write(out.split_off_mut(..SymbolRecord::SIZE).unwrap_or_default());
+        }
+        for entries in facts.numbering.entries(numbers) {
+            let out = out.split_off_mut(..entries.len() * SymbolRecord::SIZE).unwrap_or_default();
+            let records = out.chunks_exact_mut(SymbolRecord::SIZE);
+            match entries {
+                Entries::Mixed(entries) => {
+                    let records = records.zip(entries);
+                    records.for_each(|(out, &entry)| facts.with_section(facts.entry(entry, names, view), view).write(out));
+                }
+                Entries::Symbols(ids) => {
+                    let symbols = facts.resolution.symbols().range(ids).zip(names.symbols.slice(ids));
+                    // The next one is nearly always in the same section.
+                    let (mut last, mut number) = (None, 0);
+                    for (out, ((id, symbol), &name)) in records.zip(symbols) {
+                        let (mut record, section) = facts.symbol(id, symbol, name, view);
+                        if section.is_some() && section == last {
+                            record.section = number;
+                        } else {
+                            record = facts.with_section((record, section), view);
+                            (last, number) = (section, record.section);
+                        }
+                        record.write(out);
+                    }
+                }
+            }
         }
     });
 }
@@ -49,15 +69,15 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View, first: usize, out
 /// There is an entry for every symbol: the number of its section where the first table has no room for it; where it has, the
 /// reference linker writes the number that the section had when it was created, which means nothing to a reader.
 pub fn section_numbers(facts: &Facts<'_, '_>, names: &Names, view: View) -> Option<Vec<u8>> {
-    let entries = facts.numbering.entries(view);
     let count = match facts.numbering.extent() {
         Extent::Usual => return None,
         // Made for the machine's table, and copied for the other.
-        Extent::ManyInFile => facts.numbering.entries(View::Machine).len() + 1,
-        Extent::ManyLinked => entries.len() + 1,
+        Extent::ManyInFile => facts.numbering.symbols(View::Machine),
+        Extent::ManyLinked => facts.numbering.symbols(view),
     };
     let mut numbers = vec![0; count * 4];
-    for (out, &entry) in numbers[4..].chunks_exact_mut(4).zip(entries) {
+    let entries = facts.numbering.entries(1..facts.numbering.symbols(view)).flat_map(Entries::iter);
+    for (out, entry) in numbers[4..].chunks_exact_mut(4).zip(entries) {
         let (_, Some(section)) = facts.entry(entry, names, view) else { continue };
         let is_linked = facts.numbering.extent() == Extent::ManyLinked
             && facts.plan.sections()[section].content != Content::MachineParameters;
@@ -94,7 +114,7 @@ impl Facts<'_, '_> {
                 let name = names.section_symbol(id, view);
                 (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
             }
-            Local::Symbol(id) => self.symbol(id, names.symbols[id], view),
+            Local::Symbol(id) => self.symbol(id, &self.resolution.symbols()[id], names.symbols[id], view),
             Local::SharedInstance(kernel) => {
                 let info = info(Binding::WEAK, SymbolKind::CUDA_OBJECT);
                 let (name, other) = (names.shared_instance, SPACE_SHARED | other::INTERNAL);
@@ -102,6 +122,13 @@ impl Facts<'_, '_> {
                 (SymbolRecord { name, info, other, value, ..SymbolRecord::default() }, None)
             }
         }
+    }
+
+    /// An entry of the table with the number of its section.
+    #[inline(always)] // There can be very many.
+    fn with_section(&self, (record, section): (SymbolRecord, Option<SectionId>), view: View) -> SymbolRecord {
+        let direct = section.map(|section| self.direct_number(section, view).unwrap_or(SHN_XINDEX));
+        SymbolRecord { section: direct.unwrap_or(record.section), ..record }
     }
 
     /// The number of a section, if a symbol's entry has room for it.
@@ -119,8 +146,7 @@ impl Facts<'_, '_> {
 
     /// A symbol's entry without its section, and that section.
     #[inline(always)] // There can be very many.
-    fn symbol(&self, id: SymbolId, name: u32, view: View) -> (SymbolRecord, Option<SectionId>) {
-        let symbol = &self.resolution.symbols()[id];
+    fn symbol(&self, id: SymbolId, symbol: &Symbol, name: u32, view: View) -> (SymbolRecord, Option<SectionId>) {
         let is_shared = is_shared_variable(symbol);
         let position = self.position(id, symbol, is_shared, view);
         let record = SymbolRecord {

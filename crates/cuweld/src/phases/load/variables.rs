@@ -65,9 +65,9 @@ impl Symbols {
             return self.functions.push(id);
         }
         let Some(section) = row.plain_variable_of(sections) else { return };
-        match self.variables.last_mut() {
-            Some(last) if last.section == section && last.symbols.end() == id => last.symbols = last.symbols.with_next(),
-            _ => self.variables.push(Variables { section, symbols: IdRange::new(id, id).with_next() }),
+        let last = self.variables.last_mut().filter(|last| last.section == section);
+        if !last.is_some_and(|last| last.symbols.takes(id)) {
+            self.variables.push(Variables { section, symbols: IdRange::of(id) });
         }
     }
 }

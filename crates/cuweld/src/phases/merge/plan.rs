@@ -1,6 +1,6 @@
 //! The plan: which sections and symbols the output has, in which order, and from which pieces of the inputs.
 
-use crate::id::{FunctionId, Id, IdMap, IdVec, InputSectionId, SectionId, SymbolId};
+use crate::id::{FunctionId, Id, IdMap, IdRange, IdVec, InputSectionId, SectionId, SymbolId};
 use crate::phases::load::UnifiedTable;
 use cubin::elf::SHN_LORESERVE;
 use cubin::section::SectionType;
@@ -11,7 +11,7 @@ use std::fmt;
 pub struct Plan<'data> {
     pub(super) sections: IdVec<SectionId, OutputSection<'data>>,
     pub(super) locals: Vec<Local>,
-    pub(super) globals: Vec<SymbolId>,
+    pub(super) globals: Vec<Globals>,
     pub(super) placement: IdVec<InputSectionId, Option<Placement>>,
     pub(super) functions: IdVec<FunctionId, FunctionSections>,
     pub(super) module_shared: Option<SectionId>,
@@ -37,7 +37,7 @@ impl<'data> Plan<'data> {
     }
 
     /// The global part of the symbol table, in order.
-    pub fn globals(&self) -> &[SymbolId] {
+    pub fn globals(&self) -> &[Globals] {
         &self.globals
     }
 
@@ -104,6 +104,15 @@ pub enum Local {
     Symbol(SymbolId),
     /// Where a kernel's array of unknown size starts, as a relocatable output of the reference linker has it.
     SharedInstance(FunctionId),
+}
+
+/// Symbols of the global part one behind the other. There are never so many that another thread should have some of them.
+#[derive(Copy, Clone, Debug)]
+pub struct Globals {
+    /// The symbols.
+    pub symbols: IdRange<SymbolId>,
+    /// Whether there is nothing that could keep them out of the file.
+    pub stay: bool,
 }
 
 /// Where an input section went.

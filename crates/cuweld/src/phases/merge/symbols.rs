@@ -1,19 +1,62 @@
 //! Which symbols the output has.
 
+use super::plan::Globals;
 use super::walk::Facts;
-use crate::id::{Id, InputSymbolId, SymbolId};
+use crate::id::{Id, IdRange, InputSymbolId, SymbolId};
 use crate::phases::load::{Place, Role};
-use crate::phases::resolve::{Fate, Part, Symbol, is_internal, is_shared_variable};
+use crate::phases::resolve::{Fate, Part, Symbol, is_internal, is_named_in_any_case, is_shared_variable};
 use rayon::prelude::*;
+
+/// What becomes of a symbol in the global part of the symbol table.
+#[derive(Copy, Clone, Eq, PartialEq)]
+enum Prospect {
+    /// It is not in it.
+    NotThere,
+    /// It is, unless it turns out that it has no name.
+    Listed,
+    /// It is in any case.
+    Stays,
+}
+
+/// How many symbols a thread looks at in one go.
+const GLOBALS_AT_ONCE: usize = 4096;
 
 impl Facts<'_, '_> {
     /// The global part of the symbol table: in order of first mention, as the symbols themselves.
-    pub(super) fn globals(&self) -> Vec<SymbolId> {
-        let is_live = |symbol: &Symbol| symbol.function.is_none_or(|function| self.live.contains(function));
-        let rows = self.resolution.symbols().as_slice().par_iter().with_min_len(4096).enumerate();
-        rows.filter(|(_, symbol)| symbol.part == Part::Global && is_live(symbol) && self.is_listed(symbol))
-            .map(|(row, _)| SymbolId::from_index(row))
-            .collect()
+    pub(super) fn globals(&self) -> Vec<Globals> {
+        let rows = self.resolution.symbols().as_slice().par_chunks(GLOBALS_AT_ONCE).enumerate();
+        rows.flat_map_iter(|(chunk, rows)| self.globals_among(chunk * GLOBALS_AT_ONCE, rows)).collect()
+    }
+
+    /// Those among symbols of which the first one has this index.
+    fn globals_among(&self, first: usize, rows: &[Symbol]) -> Vec<Globals> {
+        let mut globals = Vec::new();
+        let (mut start, mut prospect) = (0, Prospect::NotThere);
+        let mut end_run = |start: usize, end: usize, prospect: Prospect| {
+            let symbols = IdRange::new(SymbolId::from_index(first + start), SymbolId::from_index(first + end));
+            globals.extend((prospect != Prospect::NotThere).then_some(Globals { symbols, stay: prospect == Prospect::Stays }));
+        };
+        for (row, symbol) in rows.iter().enumerate() {
+            let next = self.prospect(symbol);
+            if next != prospect {
+                end_run(start, row, prospect);
+                (start, prospect) = (row, next);
+            }
+        }
+        end_run(start, rows.len(), prospect);
+        globals
+    }
+
+    #[inline(always)] // There can be very many.
+    fn prospect(&self, symbol: &Symbol) -> Prospect {
+        let is_live = || symbol.function.is_none_or(|function| self.live.contains(function));
+        if symbol.part != Part::Global || !is_live() || !self.is_listed(symbol) {
+            Prospect::NotThere
+        } else if symbol.definition.is_some() && is_named_in_any_case(symbol) {
+            Prospect::Stays
+        } else {
+            Prospect::Listed
+        }
     }
 
     /// Whether a symbol that stays is in the symbol table.

@@ -249,6 +249,12 @@ pub fn is_internal(symbol: &Symbol) -> bool {
     symbol.other & 3 == 1 && !is_shared(symbol.other)
 }
 
+/// Whether a symbol has a name in the file wherever it is listed: nearly all have, but for some that are local, the compiler's own
+/// business, or shared variables.
+pub fn is_named_in_any_case(symbol: &Symbol) -> bool {
+    symbol.binding != Binding::LOCAL && !is_internal(symbol) && !is_shared_variable(symbol)
+}
+
 /// Whether a symbol is a texture, sampler or surface reference.
 pub fn is_texture(symbol: &Symbol) -> bool {
     matches!(symbol.kind, SymbolKind::TEXTURE | SymbolKind::SAMPLER | SymbolKind::SURFACE)

@@ -4,6 +4,8 @@
 //! code, data, and last what takes no room in the file. Empty ones are left out. Symbols are in the order in which the walk over
 //! the inputs met them, local part first.
 
+mod entries;
+
 use super::callgraph::CallGraph;
 use super::info::Info;
 use super::layout::Layout;
@@ -13,14 +15,18 @@ use super::merge::{Content, Local, OutputSection, Plan};
 use super::names;
 use super::relocate::{Referent, Relocations};
 use super::resolve::Resolution;
-use crate::id::{FunctionId, Id, IdMap, IdVec, SectionId, SymbolId};
+use crate::id::{FunctionId, Id, IdMap, IdRange, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
 use cubin::section::SectionType;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
+use entries::Table;
 use rayon::prelude::*;
+use std::ops::Range;
+
+pub use entries::Entries;
 
 /// The sections and symbols of the file, and their numbers.
 #[derive(Debug)]
@@ -38,7 +44,7 @@ pub struct Numbering {
 /// The symbol table's entries, and their numbers.
 #[derive(Debug)]
 struct Symbols {
-    entries: Vec<Local>,
+    table: Table,
     number: IdVec<SymbolId, u32>,
     of_section: IdVec<SectionId, u32>,
     shared_instance: IdMap<FunctionId, u32>,
@@ -90,12 +96,18 @@ impl Numbering {
         }
     }
 
-    /// The entries of the symbol table, behind the null entry. The machine's view has some at the end that the other has not.
-    pub fn entries(&self, view: View) -> &[Local] {
+    /// How many entries the symbol table has. The machine's view has some at the end that the other has not.
+    pub fn symbols(&self, view: View) -> usize {
         match view {
-            View::Machine => &self.symbols.entries,
-            View::Mercury => &self.symbols.entries[..self.linked_entries],
+            View::Machine => self.symbols.table.len() + 1,
+            View::Mercury => self.linked_entries + 1,
         }
+    }
+
+    /// The entries of the symbol table from number to number, but for the null entry.
+    pub fn entries(&self, numbers: Range<usize>) -> impl Iterator<Item = Entries<'_>> {
+        let place = |number: usize| number.saturating_sub(1);
+        self.symbols.table.part(place(numbers.start)..place(numbers.end))
     }
 
     /// The number of the first global symbol.
@@ -124,7 +136,7 @@ impl Numbering {
 
     /// Whether the machine's view has symbols that the other has not.
     pub fn has_machine_entries(&self) -> bool {
-        self.symbols.entries.len() > self.linked_entries
+        self.symbols.table.len() > self.linked_entries
     }
 
     /// Whether the file has the program twice.
@@ -192,16 +204,22 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     }
 
     let mut symbols = Symbols {
-        entries: Vec::with_capacity(plan.locals().len() + plan.globals().len()),
+        table: Table::default(),
         number: IdVec::filled(0, facts.resolution.symbols().len()),
         of_section: IdVec::filled(0, plan.sections().len()),
         shared_instance: IdMap::default(),
     };
     let is_listed = |entry: &Local| facts.is_listed(*entry, &machine_number);
     plan.locals().iter().copied().filter(is_listed).for_each(|entry| symbols.push(entry));
-    let locals = symbols.entries.len() as u32;
-    plan.globals().iter().filter(|&&id| facts.is_listed_global(id)).for_each(|&id| symbols.push(Local::Symbol(id)));
-    let linked_entries = symbols.entries.len();
+    let locals = symbols.table.len() as u32;
+    for globals in plan.globals() {
+        if globals.stay {
+            symbols.extend(globals.symbols);
+        } else {
+            globals.symbols.iter().filter(|&id| facts.is_listed_global(id)).for_each(|id| symbols.push(Local::Symbol(id)));
+        }
+    }
+    let linked_entries = symbols.table.len();
     machine_entries.into_iter().for_each(|entry| symbols.push(entry));
     Numbering { sections, machine_number, mercury_number, symbols, linked_entries, locals, extent }
 }
@@ -209,13 +227,20 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
 impl Symbols {
     /// Gives an entry the next number.
     fn push(&mut self, entry: Local) {
-        self.entries.push(entry);
-        let number = self.entries.len() as u32;
+        self.table.push(entry);
+        let number = self.table.len() as u32;
         match entry {
             Local::Section(id) => self.of_section[id] = number,
             Local::Symbol(id) => self.number[id] = number,
             Local::SharedInstance(kernel) => _ = self.shared_instance.insert(kernel, number),
         }
+    }
+
+    /// Gives symbols the next numbers.
+    fn extend(&mut self, symbols: IdRange<SymbolId>) {
+        let first = self.table.len() as u32 + 1;
+        self.table.extend(symbols);
+        self.number.slice_mut(symbols).iter_mut().zip(first..).for_each(|(number, next)| *number = next);
     }
 }
 
