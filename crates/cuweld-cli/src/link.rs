@@ -84,11 +84,13 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     if expected > Size::Small {
         resources::start(expected, threads(expected));
     }
-    let output = arguments.output.as_deref().filter(|_| expected == Size::Large);
+    let output = arguments.output.clone().filter(|_| expected == Size::Large);
     // Most of what is read gets into the output.
-    let room = output.map(|output| Room::begin(output, expected_size as u64 / 8 * 7));
+    let room = output.map(|output| Room::new(output, expected_size as u64 / 8 * 7));
+    room.iter().for_each(Room::make);
     // It is not worth the time to give them back one by one at the end.
     let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));
+    room.iter().for_each(Room::halt);
     let size = Size::of(files.size(), count).max(expected);
     if expected == Size::Small {
         resources::start(size, threads(size));
@@ -99,7 +101,11 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
         let memory = LeastMemory::of(files.bytes().map(AsRef::as_ref), target);
         resources::touch_ahead(memory.load);
         // From then on, other threads have little to do for a while.
-        trace.when("resolve", move || resources::touch_ahead(memory.link));
+        let room = room.clone();
+        trace.when("resolve", move || {
+            resources::touch_ahead(memory.link);
+            room.iter().for_each(Room::make);
+        });
     }
     files.check_outputs(arguments, report)?;
     if let Some(folder) = &arguments.files.save_dir {
@@ -217,7 +223,7 @@ fn save_image(
     report: &mut Report,
 ) -> Result<Option<Pending>, Failure> {
     let Some(path) = &arguments.output else { return Ok(None) };
-    let pending = room.and_then(Room::take).map_or_else(|| Pending::begin(path), Ok);
+    let pending = room.as_ref().and_then(Room::take).map_or_else(|| Pending::begin(path), Ok);
     let saved = pending.and_then(|mut pending| write(&mut pending.file).map(|()| pending));
     saved.map(Some).map_err(|error| not_written(path, &error, report))
 }

@@ -1,10 +1,10 @@
 //! Room for the output, before there is anything to write.
 //!
 //! When a file is written, most of the system's time goes into finding memory for it, and little into copying bytes. That part can be
-//! done by another thread while the link has not come far, and has work for one thread only.
+//! done by another thread while the link has work for one thread only.
 
 use crate::output::Pending;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -14,43 +14,54 @@ const MOST: u64 = 8 << 20;
 const BLOCK: usize = 128 << 10;
 
 /// A file that is going to be written, in which another thread makes room meanwhile.
+#[derive(Clone)]
 pub struct Room(Arc<State>);
 
-#[derive(Default)]
 struct State {
-    is_wanted: AtomicBool,
+    path: PathBuf,
+    size: u64,
+    is_halted: AtomicBool,
     file: Mutex<Option<Pending>>,
 }
 
 impl Room {
-    /// Has room made for about this many bytes. Does nothing if there is no other thread.
-    pub fn begin(path: &Path, size: u64) -> Self {
-        let state = Arc::new(State::default());
+    /// Room for about this many bytes.
+    pub fn new(path: PathBuf, size: u64) -> Self {
+        Room(Arc::new(State { path, size: size.min(MOST), is_halted: AtomicBool::new(false), file: Mutex::new(None) }))
+    }
+
+    /// Has room made from now on. Does nothing if there is no other thread.
+    pub fn make(&self) {
         if rayon::current_num_threads() > 1 {
-            let (state, path) = (Arc::clone(&state), PathBuf::from(path));
-            rayon::spawn(move || _ = state.make(&path, size.min(MOST)));
+            let state = Arc::clone(&self.0);
+            state.is_halted.store(false, Ordering::Relaxed);
+            rayon::spawn(move || _ = state.make());
         }
-        Room(state)
+    }
+
+    /// Has no more room made.
+    pub fn halt(&self) {
+        self.0.is_halted.store(true, Ordering::Relaxed);
     }
 
     /// The file, with as much room as there is by now; none if no room was made.
-    pub fn take(self) -> Option<Pending> {
-        self.0.is_wanted.store(true, Ordering::Relaxed);
+    pub fn take(&self) -> Option<Pending> {
+        self.halt();
         self.0.file.lock().ok()?.take()
     }
 }
 
 impl State {
     /// Makes room. Whatever is wrong with the file will be found, and said, when it is written.
-    fn make(&self, path: &Path, size: u64) -> Option<()> {
-        let is_wanted = || self.is_wanted.load(Ordering::Relaxed);
+    fn make(&self) -> Option<()> {
+        let is_halted = || self.is_halted.load(Ordering::Relaxed);
         let mut file = self.file.lock().ok()?;
-        if is_wanted() {
+        if is_halted() {
             return None;
         }
-        let mut pending = Pending::begin_nameless(path)?;
+        let mut pending = file.take().or_else(|| Pending::begin_nameless(&self.path))?;
         let zeros = vec![0; BLOCK];
-        while pending.room < size && !is_wanted() {
+        while pending.room < self.size && !is_halted() {
             write_at(&pending.file, &zeros, pending.room)?;
             pending.room += BLOCK as u64;
         }

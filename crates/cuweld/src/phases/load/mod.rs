@@ -561,9 +561,6 @@ impl<'table, 'data> Rows<'table, 'data> {
             row.machine = row.machine.map(section);
             row.owner = row.owner.map(symbol);
         }
-        for row in self.symbols {
-            row.section = row.section.map(section);
-        }
         for function in &mut file.functions {
             *function = symbol(*function);
         }

@@ -273,19 +273,18 @@ impl<'data> Reader<'_, 'data> {
                     return Err(problem(format!("symbol '{}' is in a section of unknown kind", symbol.name)));
                 }
             };
-            if let Place::Section(section) = place {
-                let home = &mut rows.sections[section.index()];
-                if symbol.kind == SymbolKind::FUNCTION {
-                    if home.role != Role::Text {
-                        return Err(problem(format!(
-                            "function '{}' is defined in '{}', which holds no code",
-                            symbol.name, home.name
-                        )));
-                    }
-                    if home.owner.is_none() {
-                        home.owner = Some(InputSymbolId::from_index(index));
-                    }
+            let id = InputSymbolId::from_index(index);
+            let home =
+                if let Place::Section(section) = place { Some((section, rows.sections[section.index()].role)) } else { None };
+            if let (Some((section, role)), SymbolKind::FUNCTION) = (home, symbol.kind) {
+                let code = &mut rows.sections[section.index()];
+                if role != Role::Text {
+                    return Err(problem(format!(
+                        "function '{}' is defined in '{}', which holds no code",
+                        symbol.name, code.name
+                    )));
                 }
+                code.owner.get_or_insert(id);
             }
             let alignment_is_value = place == Place::Common || is_shared(symbol.other);
             if alignment_is_value
@@ -299,7 +298,8 @@ impl<'data> Reader<'_, 'data> {
             }
             *row = InputSymbol {
                 name: symbol.name,
-                section: if let Place::Section(section) = place { Some(section) } else { None },
+                // There can be very many, so this is not put off until all ids are made to count from there.
+                section: home.map(|(section, _)| InputSectionId::from_index(rows.first_section + section.index())),
                 is_common: place == Place::Common,
                 value: symbol.value,
                 size: symbol.size,
@@ -309,7 +309,7 @@ impl<'data> Reader<'_, 'data> {
                 ..InputSymbol::BLANK
             };
             *hash = if symbol.binding == Binding::LOCAL { 0 } else { name_hash(symbol.name.as_bytes()) };
-            found.add(InputSymbolId::from_index(index), row, rows.sections);
+            found.add(id, row, home);
         }
         Ok(found)
     }

@@ -1,7 +1,7 @@
 //! Plain variables: symbols that there can be very many of, and that later phases take many at a time.
 
-use super::{InputSection, InputSymbol, ObjectFile, Role, is_shared};
-use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
+use super::{InputSymbol, ObjectFile, Role, is_shared};
+use crate::id::{IdRange, InputSectionId, InputSymbolId};
 use cubin::symbol::{Binding, SymbolKind};
 
 /// Global symbols one behind the other which are variables in one section of the whole module. There is nothing about them that depends
@@ -34,14 +34,14 @@ impl ObjectFile<'_> {
 }
 
 impl InputSymbol<'_> {
-    /// The section that it is a plain variable of: see [`Variables`].
+    /// Whether it is a plain variable, if it is in a section for this: see [`Variables`].
     #[inline(always)]
-    fn plain_variable_of(&self, sections: &[InputSection<'_>]) -> Option<InputSectionId> {
-        let section = self.section?;
-        let is_variable = matches!(self.kind, SymbolKind::OBJECT | SymbolKind::CUDA_OBJECT) && !is_shared(self.other);
-        let is_plain = is_variable && self.binding == Binding::GLOBAL && !self.name.is_empty();
-        let is_home = || matches!(sections[section.index()].role, Role::GlobalData | Role::GlobalZero | Role::ModuleConstants(_));
-        (is_plain && is_home()).then_some(section)
+    fn is_plain_variable(&self, role: Role) -> bool {
+        matches!(role, Role::GlobalData | Role::GlobalZero | Role::ModuleConstants(_))
+            && matches!(self.kind, SymbolKind::OBJECT | SymbolKind::CUDA_OBJECT)
+            && self.binding == Binding::GLOBAL
+            && !is_shared(self.other)
+            && !self.name.is_empty()
     }
 }
 
@@ -57,14 +57,14 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    /// Adds the next one.
+    /// Adds the next one, which is in this section for that.
     #[inline(always)] // There can be very many.
-    pub(super) fn add(&mut self, id: InputSymbolId, row: &InputSymbol<'_>, sections: &[InputSection<'_>]) {
+    pub(super) fn add(&mut self, id: InputSymbolId, row: &InputSymbol<'_>, home: Option<(InputSectionId, Role)>) {
         self.definitions += usize::from(row.is_definition());
         if row.is_function() {
             return self.functions.push(id);
         }
-        let Some(section) = row.plain_variable_of(sections) else { return };
+        let Some((section, _)) = home.filter(|&(_, role)| row.is_plain_variable(role)) else { return };
         let last = self.variables.last_mut().filter(|last| last.section == section);
         if !last.is_some_and(|last| last.symbols.takes(id)) {
             self.variables.push(Variables { section, symbols: IdRange::of(id) });
