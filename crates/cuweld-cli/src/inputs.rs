@@ -158,7 +158,7 @@ pub fn expected_size(arguments: &LinkArguments) -> usize {
         InputSource::File(path) => std::fs::metadata(path).map_or(0, |found| found.len() as usize),
         InputSource::Library(_) | InputSource::LibraryFile(_) => 0,
     };
-    arguments.inputs.iter().map(size).sum()
+    arguments.inputs.iter().map(size).fold(0, usize::saturating_add)
 }
 
 /// Reads the inputs of a link, in link order. What there is to say about it is not said yet: the reference linker reads one input

@@ -76,6 +76,22 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     let unified_index = side_files::read_unified_index(arguments.link.uidx_file.as_deref(), report)?;
     let Architecture::Real(target) = arguments.architecture else { return for_virtual_architecture(arguments, messages, report) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
+    let (files, room) = read(arguments, target, trace);
+    files.check_outputs(arguments, report)?;
+    if let Some(folder) = &arguments.files.save_dir {
+        save::save(folder, arguments, &files, report)?;
+    }
+    let inputs = Inputs { files: &files, target, host_section, unified_index, room };
+    // What a file that was changed meanwhile made the link say is not what is wrong.
+    link_files(inputs, arguments, messages, report, trace).or_else(|failure| files.check_unchanged(report).and(Err(failure)))
+}
+
+/// Reads the inputs, and takes as much of the machine as they are worth. Also: room for the output, if it is worth while to make some.
+fn read<'arguments>(
+    arguments: &'arguments LinkArguments,
+    target: &Target,
+    trace: &mut Trace,
+) -> (ManuallyDrop<Files<'arguments>>, Option<Room>) {
     let threads = |size| resources::threads(arguments.execution.threads, size);
     // Many files are read by all threads. Of few, it is soon known how large they are.
     let count = arguments.inputs.len();
@@ -107,13 +123,7 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
             room.iter().for_each(Room::make);
         });
     }
-    files.check_outputs(arguments, report)?;
-    if let Some(folder) = &arguments.files.save_dir {
-        save::save(folder, arguments, &files, report)?;
-    }
-    let inputs = Inputs { files: &files, target, host_section, unified_index, room };
-    // What a file that was changed meanwhile made the link say is not what is wrong.
-    link_files(inputs, arguments, messages, report, trace).or_else(|failure| files.check_unchanged(report).and(Err(failure)))
+    (files, room)
 }
 
 /// What was read.
