@@ -100,14 +100,18 @@ fn read<'arguments>(
     if expected > Size::Small {
         resources::start(expected, threads(expected));
     }
-    let output = arguments.output.clone().filter(|_| expected == Size::Large);
-    // Most of what is read gets into the output.
-    let room = output.map(|output| Room::new(output, expected_size as u64 / 8 * 7));
+    let room_for = |size: Size, bytes: usize| {
+        let output = arguments.output.clone().filter(|_| size == Size::Large);
+        // Most of what is read gets into the output.
+        output.map(|output| Room::new(output, bytes as u64 / 8 * 7))
+    };
+    let room = room_for(expected, expected_size);
     room.iter().for_each(Room::make);
     // It is not worth the time to give them back one by one at the end.
     let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));
     room.iter().for_each(Room::halt);
     let size = Size::of(files.size(), count).max(expected);
+    let room = room.or_else(|| room_for(size, files.size()));
     if expected == Size::Small {
         resources::start(size, threads(size));
     } else if size > expected {
