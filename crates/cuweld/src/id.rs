@@ -274,3 +274,29 @@ impl<I: Id, T> Index<I> for Lists<I, T> {
         &self.items[self.starts[row.index()] as usize..self.starts[row.index() + 1] as usize]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_grow_by_the_next_id_only() {
+        let id = SymbolId::from_index;
+        let mut run = IdRange::of(id(4));
+        assert!(run.takes(id(5)) && !run.takes(id(5)) && !run.takes(id(7)) && run.takes(id(6)));
+        assert_eq!(run, IdRange::new(id(4), id(7)));
+        assert_eq!(run.split_at(1), (IdRange::of(id(4)), IdRange::new(id(5), id(7))));
+        assert_eq!(run.split_at(9), (run, IdRange::new(id(7), id(7))));
+    }
+
+    #[test]
+    fn the_rows_of_runs_are_taken_apart() {
+        let id = SymbolId::from_index;
+        let mut rows: IdVec<SymbolId, u8> = vec![0; 6].into();
+        let runs = [IdRange::of(id(1)), IdRange::new(id(3), id(5))];
+        for (rows, number) in rows.split_mut(runs.into_iter()).zip(1..) {
+            rows.fill(number);
+        }
+        assert_eq!(rows.as_slice(), [0, 1, 0, 2, 2, 0]);
+    }
+}

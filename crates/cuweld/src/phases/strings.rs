@@ -141,4 +141,16 @@ mod tests {
         assert_eq!(table.add(&[&long[..500], &long[500..], "y"]), 11);
         assert_eq!(table.finish().len(), 11 + 1002);
     }
+
+    #[test]
+    fn blocks_of_names_get_places_in_order() {
+        let mut table = StringTableBuilder::with_capacity(1, 16);
+        let known = table.add(&["known"]);
+        let (mut first, mut second) = ([0, known, 0], [0, 0]);
+        let names = [&[Some("a"), Some("known"), None][..], &[Some("bc"), Some("")]];
+        let blocks = names.into_iter().zip([&mut first[..], &mut second]).collect();
+        table.append_all(blocks, |names| names.iter().copied());
+        assert_eq!((first, second), ([7, 1, 0], [9, 12]));
+        assert_eq!(table.finish(), b"\0known\0a\0bc\0\0");
+    }
 }

@@ -18,6 +18,8 @@ use std::collections::{HashMap, HashSet};
 
 /// Where a sequence has the address of its function.
 const ADDRESS: usize = 3;
+/// A table starts with its length, which does not count itself.
+const LENGTH: usize = 4;
 
 /// The tables of one object in both views.
 pub(super) struct Tables<'a> {
@@ -55,13 +57,13 @@ struct Unit {
 fn units(data: &[u8], functions: &[(u64, InputSymbolId)]) -> Vec<Unit> {
     let (mut at, mut units) = (0, Vec::new());
     let size = |at: usize| {
-        word32(data, at).and_then(|length| Some(data.get(at..at.checked_add(4)?.checked_add(length as usize)?)?.len()))
+        word32(data, at).and_then(|length| Some(data.get(at..at.checked_add(LENGTH)?.checked_add(length as usize)?)?.len()))
     };
     while let Some(size) = size(at) {
         let end = at + size;
         let starts: Vec<(usize, InputSymbolId)> = (functions.iter())
             .map(|&(offset, function)| (offset as usize, function))
-            .filter(|&(offset, _)| offset >= at + ADDRESS && offset < end)
+            .filter(|&(offset, _)| offset >= at + LENGTH + ADDRESS && offset < end)
             .map(|(offset, function)| (offset - ADDRESS, function))
             .collect();
         let ends = starts.iter().skip(1).map(|&(next, _)| next).chain([end]);
@@ -90,10 +92,8 @@ impl Facts<'_, '_> {
                     Bytes::Made(bytes) => out.extend_from_slice(&bytes),
                 }
             }
-            let length = (out.len() - start - 4) as u32;
-            if let Some(field) = out.get_mut(start..start + 4) {
-                field.copy_from_slice(&length.to_le_bytes());
-            }
+            let length = (out.len() - start - LENGTH) as u32;
+            out[start..start + LENGTH].copy_from_slice(&length.to_le_bytes());
         }
         self.line_headers(tables, &mut out);
         out
