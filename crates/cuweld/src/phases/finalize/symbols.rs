@@ -2,10 +2,11 @@
 
 use super::Facts;
 use super::names::Names;
-use crate::id::{FunctionId, InputSymbolId, SectionId, SymbolId};
+use crate::id::{FunctionId, IdRange, InputSymbolId, SectionId, SymbolId};
 use crate::phases::load::{InputSymbol, Place, SPACE_SHARED};
 use crate::phases::merge::{Content, Local};
 use crate::phases::number::{Entries, Extent};
+use crate::phases::relocate::{MISSING_VARIABLE, is_missing_from_relocatable};
 use crate::phases::resolve::{Symbol, is_dynamic, is_internal, is_shared_variable};
 use crate::stubs;
 use crate::views::View;
@@ -38,30 +39,33 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View, first: usize, out
         }
         for entries in facts.numbering.entries(numbers) {
             let out = out.split_off_mut(..entries.len() * SymbolRecord::SIZE).unwrap_or_default();
-            let records = out.chunks_exact_mut(SymbolRecord::SIZE);
             match entries {
                 Entries::Mixed(entries) => {
-                    let records = records.zip(entries);
-                    records.for_each(|(out, &entry)| facts.with_section(facts.entry(entry, names, view), view).write(out));
-                }
-                Entries::Symbols(ids) => {
-                    let symbols = facts.resolution.symbols().range(ids).zip(names.symbols.slice(ids));
-                    // The next one is nearly always in the same section.
-                    let (mut last, mut number) = (None, 0);
-                    for (out, ((id, symbol), &name)) in records.zip(symbols) {
-                        let (mut record, section) = facts.symbol(id, symbol, name, view);
-                        if section.is_some() && section == last {
-                            record.section = number;
-                        } else {
-                            record = facts.with_section((record, section), view);
-                            (last, number) = (section, record.section);
-                        }
-                        record.write(out);
+                    for (out, &entry) in out.chunks_exact_mut(SymbolRecord::SIZE).zip(entries) {
+                        facts.with_section(facts.entry(entry, names, view), view).write(out);
                     }
                 }
+                Entries::Symbols(symbols) => write_symbols(facts, names, view, symbols, out),
             }
         }
     });
+}
+
+/// Writes the entries of symbols in the order of their ids.
+fn write_symbols(facts: &Facts<'_, '_>, names: &Names, view: View, ids: IdRange<SymbolId>, out: &mut [u8]) {
+    let symbols = facts.resolution.symbols().range(ids).zip(names.symbols.slice(ids));
+    // The next one is nearly always in the same section.
+    let (mut last, mut number) = (None, 0);
+    for (out, ((id, symbol), &name)) in out.chunks_exact_mut(SymbolRecord::SIZE).zip(symbols) {
+        let (mut record, section) = facts.symbol(id, symbol, name, view);
+        if section.is_some() && section == last {
+            record.section = number;
+        } else {
+            record = facts.with_section((record, section), view);
+            (last, number) = (section, record.section);
+        }
+        record.write(out);
+    }
 }
 
 /// The section numbers that do not fit into a view's table: one word per symbol.
@@ -282,6 +286,7 @@ impl Facts<'_, '_> {
             return Position { section: place.map(|place| place.section), value: row.value, common: false };
         }
         let value = match view {
+            _ if is_missing_from_relocatable(symbol, self.options) => MISSING_VARIABLE,
             View::Machine => self.inputs.machine_symbol(symbol.first).value,
             View::Mercury => self.inputs.symbols()[symbol.first].value,
         };

@@ -22,7 +22,8 @@ use crate::stubs;
 use crate::views::View;
 use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::section::SectionType;
+use cubin::symbol::{Binding, Space, SymbolKind, other};
 use cubin::target::Views;
 pub use outcomes::Outcome;
 use outcomes::{Outcomes, Run};
@@ -399,6 +400,10 @@ impl Facts<'_, '_> {
                     return Decision::ApplyUnrecorded(Patch { add, ..patch(value) });
                 }
                 None if self.options.target.views == Views::Two && self.options.executable() => return Decision::Drop,
+                // A relocatable output of the reference linker has no slots, but its code is told where they are.
+                None if self.options.target.views == Views::One && !self.options.executable() => {
+                    return Decision::ApplyUnrecorded(Patch { bank: Some(BANK_OF_NOTHING), ..patch(entry.addend as u64) });
+                }
                 None => {}
             }
         }
@@ -485,7 +490,13 @@ impl Facts<'_, '_> {
 
     /// A symbol's offset in its constant bank, the bank, and whether its section went elsewhere.
     fn constant(&self, symbol: &Symbol) -> Option<(u64, u8, bool)> {
-        let row = &self.inputs.symbols()[symbol.definition?];
+        let Some(definition) = symbol.definition else {
+            // A relocatable output of the reference linker settles even what refers to a constant that is still missing.
+            let is_settled = is_missing_from_relocatable(symbol, self.options) && space(symbol) == Space::Constant;
+            let bank = if self.options.target.views == Views::One { BANK_OF_NOTHING } else { USER_CONSTANTS };
+            return is_settled.then_some((MISSING_VARIABLE, bank, true));
+        };
+        let row = &self.inputs.symbols()[definition];
         let Place::Section(section) = row.place() else { return None };
         let bank = self.inputs.sections()[section].kind.constant_bank()?;
         let place = self.plan.placement(section)?;
@@ -496,6 +507,21 @@ impl Facts<'_, '_> {
 
 /// The bank of the constants that programs declare.
 const USER_CONSTANTS: u8 = 3;
+
+/// Where variables are that are [still missing](is_missing_from_relocatable).
+pub const MISSING_VARIABLE: u64 = u64::MAX;
+/// And the bank of constants that are: what the type of the null section would mean, if it were one of constants.
+const BANK_OF_NOTHING: u8 = SectionType::NULL.0.wrapping_sub(SectionType::CONSTANT_0.0) as u8 & 0x1f;
+
+/// Whether a symbol is a variable in global memory or a constant that is still missing, in a relocatable output like the reference linker's.
+pub fn is_missing_from_relocatable(symbol: &Symbol, options: &Options) -> bool {
+    let is_missing = symbol.definition.is_none() && symbol.common_align.is_none() && symbol.function.is_none();
+    is_missing && !options.executable() && options.imitate_defects && matches!(space(symbol), Space::Global | Space::Constant)
+}
+
+fn space(symbol: &Symbol) -> Space {
+    Space::from_bits(symbol.other >> other::SPACE_SHIFT)
+}
 
 /// Whether a symbol is local to an object that does not define it: a question to the linker (`.nv.ptx.const0.size`).
 pub fn is_leftover(symbol: &Symbol) -> bool {
