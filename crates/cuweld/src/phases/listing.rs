@@ -100,7 +100,10 @@ impl Resources<'_, '_> {
         let mut text = format!(
             "used {registers} registers, used {barriers} barriers, {} stack, {} bytes smem, ",
             stack.cast_signed(),
-            if self.knows_banks() { size(sections.shared) } else { self.layout.shared().used_by(kernel) }
+            match self.options.executable() && !self.knows_banks() {
+                true => self.layout.shared().used_by(kernel),
+                false => size(sections.shared),
+            }
         );
         if sections.parameters.is_some() && self.knows_banks() {
             _ = write!(text, "{} bytes cmem[0], ", size(sections.parameters));
