@@ -6,7 +6,7 @@
 use super::callgraph::CallGraph;
 use super::layout::Layout;
 use super::load::{Inputs, Place, Role};
-use super::merge::{Content, Local, OutputSection, Placement, Plan};
+use super::merge::{Content, Local, Placement, Plan};
 use super::relocate::is_leftover;
 use super::resolve::{Resolution, Symbol, is_internal, is_named_in_any_case, is_shared_variable};
 use super::strings::StringTableBuilder;
@@ -112,14 +112,27 @@ impl<'data> Facts<'_, 'data> {
     }
 
     /// Whether no other section has the name of this one, and no symbol has. Only one function has a name that is not local, and
-    /// only one section is its code; so there is no need to look for the name, and such names are nearly all.
-    fn has_name_of_its_own(&self, section: &OutputSection<'_>, local_functions: &LocalFunctions<'_>) -> bool {
-        let content = |section: &OutputSection<'_>| match section.content {
-            Content::Relocations { .. } => section.target.map(|target| self.plan.sections()[target].content),
-            content => Some(content),
+    /// only one section is its code, and one each has its attributes, its shared variables and its parameters; so there is no need to
+    /// look for the name, and such names are nearly all.
+    fn has_name_of_its_own(&self, id: SectionId, local_functions: &LocalFunctions<'_>) -> bool {
+        let sections = self.plan.sections();
+        let named_after = match sections[id].content {
+            Content::Relocations { .. } => sections[id].target.unwrap_or(id),
+            _ => id,
         };
-        matches!(content(section), Some(Content::Text(_) | Content::FunctionInfo(_)))
-            && !local_functions.contains(section.name.stem)
+        let is_one_of_function = match sections[named_after].content {
+            Content::Text(_) | Content::FunctionInfo(_) | Content::KernelShared(_) => true,
+            Content::Pieces => self.is_parameters(named_after),
+            _ => false,
+        };
+        is_one_of_function && !local_functions.contains(sections[id].name.stem)
+    }
+
+    /// Whether a section has the parameters of a kernel.
+    fn is_parameters(&self, id: SectionId) -> bool {
+        let sections = self.plan.sections();
+        let Some(Content::Text(function)) = sections[id].target.map(|text| sections[text].content) else { return false };
+        self.plan.function(function).parameters == Some(id)
     }
 
     fn name_sections(&self, local_functions: &LocalFunctions<'_>) -> SectionNames {
@@ -130,13 +143,13 @@ impl<'data> Facts<'_, 'data> {
             Views::One => linked,
             Views::Two => 2 * linked + sections.len() * views::CAPSULE_PREFIX.len(),
         };
-        let is_new = |section: &OutputSection<'_>| self.has_name_of_its_own(section, local_functions);
-        let mut table = StringTableBuilder::with_capacity(sections.iter().filter(|section| !is_new(section)).count(), bytes + 1);
+        let is_new = |id: SectionId| self.has_name_of_its_own(id, local_functions);
+        let mut table = StringTableBuilder::with_capacity(sections.ids().filter(|&id| !is_new(id)).count(), bytes + 1);
         let mut places = IdVec::filled(0, sections.len());
         for (id, section) in sections.enumerate() {
             if !matches!(section.content, Content::Gone | Content::MachineParameters) {
                 let parts = section.name.parts();
-                places[id] = if is_new(section) { table.append(&parts) } else { table.add(&parts) };
+                places[id] = if is_new(id) { table.append(&parts) } else { table.add(&parts) };
             }
         }
         SectionNames { places, table }
@@ -162,8 +175,7 @@ impl<'data> Facts<'_, 'data> {
             match entry {
                 Local::Section(id) if plan_sections[id].content == Content::Gone => {}
                 Local::Section(id) => {
-                    let (section, parts) = (&plan_sections[id], plan_sections[id].name.parts());
-                    let is_new = self.has_name_of_its_own(section, local_functions);
+                    let (is_new, parts) = (self.has_name_of_its_own(id, local_functions), plan_sections[id].name.parts());
                     sections[id] = if is_new { table.append(&parts) } else { table.add(&parts) };
                 }
                 Local::Symbol(id) if self.is_named(id) => {

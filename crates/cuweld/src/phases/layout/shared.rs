@@ -230,9 +230,12 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         pool_align = pool_align.max(facts.plan.sections()[section].align);
     }
 
-    // Each kernel's own variables.
-    let mut end: IdMap<FunctionId, u64> = IdMap::default();
-    let mut align: IdMap<FunctionId, u64> = IdMap::default();
+    // Each kernel's own variables. There can be many kernels, so no table grows one by one.
+    let kernels = facts.live.entries().len();
+    let mut end: IdMap<FunctionId, u64> = IdMap::with_capacity_and_hasher(kernels, Default::default());
+    let mut align: IdMap<FunctionId, u64> = IdMap::with_capacity_and_hasher(kernels, Default::default());
+    layout.used.reserve(kernels);
+    layout.sections.reserve(kernels + 1);
     for &kernel in facts.live.entries() {
         let variables = own.remove(&kernel).unwrap_or_default();
         let start = if variables.is_empty() { 0 } else { null_pointer };
