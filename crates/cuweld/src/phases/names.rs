@@ -121,7 +121,9 @@ impl<'data> Facts<'_, 'data> {
             _ => id,
         };
         let is_one_of_function = match sections[named_after].content {
-            Content::Text(_) | Content::FunctionInfo(_) | Content::KernelShared(_) => true,
+            Content::Text(_) | Content::FunctionInfo(_) => true,
+            // Kernels that were removed may leave two behind, neither of which belongs to any code.
+            Content::KernelShared(_) => sections[named_after].target.is_some(),
             Content::Pieces => self.is_parameters(named_after),
             _ => false,
         };
