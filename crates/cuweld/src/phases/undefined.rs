@@ -69,7 +69,7 @@ pub fn check(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet, o
     }
     let mut missing = Vec::new();
     for (id, symbol) in resolution.symbols().enumerate() {
-        if symbol.definition.is_some() || symbol.common_align.is_some() {
+        if !symbol.is_undefined() {
             continue;
         }
         let is_missing = match symbol.function {

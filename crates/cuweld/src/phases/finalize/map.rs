@@ -6,7 +6,6 @@ use crate::id::{FileId, IdMap, SectionId, SymbolId};
 use crate::options::MapContents;
 use crate::phases::load::Place;
 use crate::phases::merge::Local;
-use crate::phases::number::Entries;
 use crate::views::View;
 use cubin::symbol::{Binding, SymbolKind};
 use std::fmt::Write;
@@ -48,8 +47,7 @@ impl Finished<'_, '_> {
     /// The symbols of each section, in the order of their addresses. Shared variables are here whether or not the file shows them.
     fn symbols_by_section(&self) -> IdMap<SectionId, Vec<(u64, SymbolId)>> {
         let mut symbols: IdMap<SectionId, Vec<(u64, SymbolId)>> = IdMap::default();
-        let numbering = self.facts.numbering;
-        for entry in numbering.entries(1..numbering.symbols(View::Machine)).flat_map(Entries::iter) {
+        for entry in self.facts.numbering.each_entry(View::Machine) {
             let Local::Symbol(id) = entry else { continue };
             let (section, value) = self.facts.place(id);
             if let Some(section) = section {

@@ -8,7 +8,7 @@
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::phases::merge::{Content, Local, Name, Plan};
 use crate::phases::names::{LinkedNames, SectionNames, SymbolNames};
-use crate::phases::number::{Entries, Extent, FileSection, Numbering};
+use crate::phases::number::{Extent, FileSection, Numbering};
 use crate::views::{self, View};
 
 /// Where the names are.
@@ -141,7 +141,7 @@ fn name_section_symbols(
     if !numbering.has_two_views() {
         return (machine_sections, names, taken);
     }
-    for entry in numbering.entries(1..numbering.symbols(View::Machine)).flat_map(Entries::iter) {
+    for entry in numbering.each_entry(View::Machine) {
         let Local::Section(id) = entry else { continue };
         let section = &plan.sections()[id];
         if section.content == Content::MachineParameters {

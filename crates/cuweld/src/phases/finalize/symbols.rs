@@ -4,7 +4,7 @@ use super::Facts;
 use super::names::Names;
 use crate::id::{FunctionId, IdRange, InputSymbolId, SectionId, SymbolId};
 use crate::phases::load::{InputSymbol, Place, SPACE_SHARED};
-use crate::phases::merge::{Content, Local};
+use crate::phases::merge::{Content, Local, Placement};
 use crate::phases::number::{Entries, Extent};
 use crate::phases::relocate::{MISSING_VARIABLE, is_missing_from_relocatable};
 use crate::phases::resolve::{Symbol, is_dynamic, is_internal, is_shared_variable};
@@ -80,8 +80,7 @@ pub fn section_numbers(facts: &Facts<'_, '_>, names: &Names, view: View) -> Opti
         Extent::ManyLinked => facts.numbering.symbols(view),
     };
     let mut numbers = vec![0; count * 4];
-    let entries = facts.numbering.entries(1..facts.numbering.symbols(view)).flat_map(Entries::iter);
-    for (out, entry) in numbers[4..].chunks_exact_mut(4).zip(entries) {
+    for (out, entry) in numbers[4..].chunks_exact_mut(4).zip(facts.numbering.each_entry(view)) {
         let (_, Some(section)) = facts.entry(entry, names, view) else { continue };
         let is_linked = facts.numbering.extent() == Extent::ManyLinked
             && facts.plan.sections()[section].content != Content::MachineParameters;
@@ -181,9 +180,8 @@ impl Facts<'_, '_> {
     /// Whether there are two views, and a variable is defined nowhere. To a debugger, arrays of unknown size are somewhere.
     #[inline(always)]
     fn is_left_to_driver(&self, symbol: &Symbol, view: View) -> bool {
-        let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
         let is_shown = || view == View::Machine && is_dynamic(symbol) && self.layout.shared().shown_dynamic().is_some();
-        is_undefined && self.numbering.has_two_views() && !is_shown()
+        symbol.is_undefined() && self.numbering.has_two_views() && !is_shown()
     }
 
     /// The memory space and so on of a symbol: an executable's machine is not told more than it needs to know.
@@ -243,16 +241,22 @@ impl Facts<'_, '_> {
     #[inline(always)] // There can be very many.
     fn variable_position(&self, id: SymbolId, definition: InputSymbolId, view: View) -> Position {
         let row = &self.inputs.symbols()[definition];
-        let place = match row.place() {
-            Place::Section(section) => self.plan.placement(section),
-            _ => None,
-        };
+        let place = self.placement(row);
         let offset = place.map_or(0, |place| place.offset) + row.value;
         let value = match self.unified.offset(id) {
             Some(value) => value,
             None => self.plan.reserved(id).map_or(offset, |offset| self.reserved_value(row, offset, view)),
         };
         Position { section: place.map(|place| place.section), value, common: false }
+    }
+
+    /// Where the section went that a symbol is defined in.
+    #[inline(always)] // There can be very many.
+    fn placement(&self, row: &InputSymbol<'_>) -> Option<Placement> {
+        match row.place() {
+            Place::Section(section) => self.plan.placement(section),
+            _ => None,
+        }
     }
 
     /// Where a variable is that was defined in the part of shared memory that tools reserve.
@@ -278,12 +282,9 @@ impl Facts<'_, '_> {
         }
         if let Some(definition) = symbol.definition {
             let row = &self.inputs.symbols()[definition];
-            let place = match row.place() {
-                Place::Section(section) => self.plan.placement(section),
-                _ => None,
-            };
             // The value of a shared variable is its alignment until shared memory is laid out.
-            return Position { section: place.map(|place| place.section), value: row.value, common: false };
+            let section = self.placement(row).map(|place| place.section);
+            return Position { section, value: row.value, common: false };
         }
         let value = match view {
             _ if is_missing_from_relocatable(symbol, self.options) => MISSING_VARIABLE,

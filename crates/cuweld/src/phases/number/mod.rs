@@ -110,6 +110,11 @@ impl Numbering {
         self.symbols.table.part(place(numbers.start)..place(numbers.end))
     }
 
+    /// Each entry of a view's symbol table, but for the null entry.
+    pub fn each_entry(&self, view: View) -> impl Iterator<Item = Local> {
+        self.entries(1..self.symbols(view)).flat_map(Entries::iter)
+    }
+
     /// The number of the first global symbol.
     pub fn first_global(&self) -> u32 {
         self.locals + 1

@@ -515,7 +515,7 @@ const BANK_OF_NOTHING: u8 = SectionType::NULL.0.wrapping_sub(SectionType::CONSTA
 
 /// Whether a symbol is a variable in global memory or a constant that is still missing, in a relocatable output like the reference linker's.
 pub fn is_missing_from_relocatable(symbol: &Symbol, options: &Options) -> bool {
-    let is_missing = symbol.definition.is_none() && symbol.common_align.is_none() && symbol.function.is_none();
+    let is_missing = symbol.is_undefined() && symbol.function.is_none();
     is_missing && !options.executable() && options.imitate_defects && matches!(space(symbol), Space::Global | Space::Constant)
 }
 
@@ -525,8 +525,7 @@ fn space(symbol: &Symbol) -> Space {
 
 /// Whether a symbol is local to an object that does not define it: a question to the linker (`.nv.ptx.const0.size`).
 pub fn is_leftover(symbol: &Symbol) -> bool {
-    let is_undefined = symbol.definition.is_none() && symbol.common_align.is_none();
-    is_undefined && symbol.binding == Binding::LOCAL && symbol.function.is_none()
+    symbol.is_undefined() && symbol.binding == Binding::LOCAL && symbol.function.is_none()
 }
 
 /// Whether a section speaks of the bytes of code, so that relocations of a replaced copy went with the copy.

@@ -227,6 +227,11 @@ impl Symbol {
     pub fn name<'data>(&self, inputs: &Inputs<'data>) -> &'data str {
         inputs.symbols()[self.first].name
     }
+
+    /// Whether no object defines it, not even tentatively.
+    pub fn is_undefined(&self) -> bool {
+        self.definition.is_none() && self.common_align.is_none()
+    }
 }
 
 /// Whether a symbol is a shared variable.

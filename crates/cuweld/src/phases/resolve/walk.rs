@@ -67,6 +67,28 @@ struct Mention {
     symbol: InputSymbolId,
 }
 
+impl Mention {
+    /// The symbol for a name that was not seen before, or for a local symbol.
+    #[inline(always)] // There can be very many.
+    fn symbol(self, row: &InputSymbol<'_>, definition: Option<InputSymbolId>) -> Symbol {
+        let defined = row.place() != Place::Undefined;
+        // A weak reference to something undefined is kept among the globals, as a global.
+        let binding = if row.binding == Binding::WEAK && !defined { Binding::GLOBAL } else { row.binding };
+        Symbol {
+            part: if binding == Binding::GLOBAL { Part::Global } else { Part::Local },
+            binding,
+            kind: row.kind,
+            other: row.other,
+            size: row.size,
+            first: self.symbol,
+            named_after: self.file,
+            definition,
+            common_align: None,
+            function: None,
+        }
+    }
+}
+
 pub(super) struct Walk<'inputs, 'data> {
     inputs: &'inputs Inputs<'data>,
     /// Whether some copy of a function that counted for a while had relocations.
@@ -81,26 +103,6 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         &self.inputs.symbols()[symbol]
     }
 
-    /// Makes a symbol for a name that was not seen before, or for a local symbol.
-    #[inline(always)] // There can be very many.
-    fn create(&mut self, mention: Mention, row: &InputSymbol<'data>, definition: Option<InputSymbolId>) -> SymbolId {
-        let defined = row.place() != Place::Undefined;
-        // A weak reference to something undefined is kept among the globals, as a global.
-        let binding = if row.binding == Binding::WEAK && !defined { Binding::GLOBAL } else { row.binding };
-        self.result.symbols.push(Symbol {
-            part: if binding == Binding::GLOBAL { Part::Global } else { Part::Local },
-            binding,
-            kind: row.kind,
-            other: row.other,
-            size: row.size,
-            first: mention.symbol,
-            named_after: mention.file,
-            definition,
-            common_align: None,
-            function: None,
-        })
-    }
-
     #[inline(always)] // There can be very many.
     fn find_or_create(
         &mut self,
@@ -110,7 +112,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     ) -> (SymbolId, bool) {
         let first = self.result.interned.first(mention.symbol);
         let known = self.result.meaning_of_name(first);
-        let id = known.unwrap_or_else(|| self.create(mention, row, definition));
+        let id = known.unwrap_or_else(|| self.result.symbols.push(mention.symbol(row, definition)));
         if known.is_none() && first != mention.symbol {
             self.result.late.insert(first, id);
         }
@@ -222,18 +224,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     /// Plain variables with names that nobody has mentioned before.
     fn new_variables(&mut self, file: FileId, symbols: IdRange<InputSymbolId>) {
         let first = self.result.symbols.next_id();
-        self.result.symbols.extend(self.inputs.symbols().range(symbols).map(|(symbol, row)| Symbol {
-            part: Part::Global,
-            binding: row.binding,
-            kind: row.kind,
-            other: row.other,
-            size: row.size,
-            first: symbol,
-            named_after: file,
-            definition: Some(symbol),
-            common_align: None,
-            function: None,
-        }));
+        let rows = self.inputs.symbols().range(symbols);
+        self.result.symbols.extend(rows.map(|(symbol, row)| Mention { file, symbol }.symbol(row, Some(symbol))));
         let ids = IdRange::new(first, self.result.symbols.next_id());
         for (meaning, id) in self.result.meaning.slice_mut(symbols).iter_mut().zip(ids.iter()) {
             *meaning = Some(id);
