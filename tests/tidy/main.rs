@@ -81,9 +81,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("fatbin", &["cubin"]),
     ("cuweld", &["cubin", "fatbin"]),
     ("cubin-diff", &["cubin"]),
-    ("toolkit", &["cuweld"]),
-    ("cuweld-cli", &["cubin", "fatbin", "cuweld", "toolkit"]),
-    ("nvjitlink", &["cubin", "fatbin", "cuweld", "toolkit"]),
+    ("cuweld-toolkit", &["cuweld"]),
+    ("cuweld-cli", &["cubin", "fatbin", "cuweld", "cuweld-toolkit"]),
+    ("nvjitlink", &["cubin", "fatbin", "cuweld", "cuweld-toolkit"]),
 ];
 
 /// Dependencies run one way.
@@ -114,7 +114,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/cuweld-cli/src/bytes.rs", "maps input files, and handles the signal that a map can cause"),
     ("crates/cuweld-cli/src/output.rs", "names a file that had no name, and swaps two names"),
     ("crates/cuweld-cli/src/resources.rs", "asks the C library for huge pages"),
-    ("crates/toolkit/src/optimizer.rs", "calls a C library"),
+    ("crates/cuweld-toolkit/src/optimizer.rs", "calls a C library"),
     ("crates/nvjitlink/", "a C interface"),
     ("xtask/src/bench/measure.rs", "asks the system how much memory a process had"),
 ];

@@ -3,8 +3,8 @@
 use crate::options::{Compile, HostInfo, LinkArguments, OptimizationScope};
 use cubin::target::Target;
 use cuweld::inputs::lower::{CompileOptions, LinkTimeOptimization, Scope};
+use cuweld_toolkit::{Search, ToolkitCompilers};
 use std::ffi::OsString;
-use toolkit::{Search, ToolkitCompilers};
 
 /// The compilers of the toolkit that the arguments tell of, or of any that can be found.
 pub fn compilers(compile: &Compile) -> ToolkitCompilers {

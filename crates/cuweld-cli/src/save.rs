@@ -14,13 +14,13 @@
 use crate::inputs::{Files, Given};
 use crate::options::{self, InputItem, LinkArguments, Members, Repeated};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
+use cuweld_toolkit::Search;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
-use toolkit::Search;
 
 /// Saves a link, whose inputs were read.
 pub fn save(folder: &Path, arguments: &LinkArguments, files: &Files<'_>, report: &mut Report) -> Result<(), Failure> {

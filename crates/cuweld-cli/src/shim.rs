@@ -5,12 +5,12 @@
 
 use crate::messages::Messages;
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
+use cuweld_toolkit::Search;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use toolkit::Search;
 
 /// The word that asks for a folder.
 pub const WORD: &str = "shim";

@@ -10,11 +10,11 @@ use cuweld::inputs::lower::{CompileOptions, CompilerError, Compilers, LinkTimeOp
 use cuweld::inputs::{Code, Skipped, Why};
 use cuweld::options::{KernelRoots, Options, OutputKind, ToolNoteText};
 use cuweld::{Added, Linker};
+use cuweld_toolkit::{Search, ToolkitCompilers};
 use std::borrow::Cow;
 use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use toolkit::{Search, ToolkitCompilers};
 
 /// A link, from its creation to its end.
 #[derive(Debug)]
