@@ -207,6 +207,21 @@ fn nothing_private_is_mentioned() {
     assert_none(&problems);
 }
 
+/// What a relocation computes is a column of the table of relocation types; whoever wants a certain one takes it by its name.
+#[test]
+fn relocations_have_numbers_in_their_table_only() {
+    let is_number = |rest: &str| rest.starts_with(|letter: char| letter.is_ascii_digit());
+    let mut problems = Vec::new();
+    for path in sources().filter(|path| !path.starts_with("crates/cubin/src/relocation")) {
+        for (index, line) in text(&path).lines().enumerate() {
+            if line.split("RelocationType(").skip(1).any(is_number) {
+                problems.push(format!("{path}:{}: a relocation type by its number", index + 1));
+            }
+        }
+    }
+    assert_none(&problems);
+}
+
 /// Every case has been recorded, and stands beside the rule that it shows.
 #[test]
 fn cases_are_recorded_and_described() {

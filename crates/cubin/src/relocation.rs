@@ -5,7 +5,8 @@
 //! around other bits. So a field is a list of [`Bits`], each saying which bits of the value go where.
 //!
 //! The linker applies what it can know: offsets in constant banks and in shared memory. Addresses of code and of global
-//! memory are known to the driver only; relocations for those stay in the linked file.
+//! memory are known to the driver only; relocations for those stay in the linked file. What a type computes is its
+//! [`Expression`].
 
 use std::fmt;
 
@@ -22,17 +23,42 @@ pub use table::{CUDA, MERCURY};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelocationType(pub u32);
 
-/// Who can apply a relocation.
+/// What a relocation computes (S: the symbol, A: the addend).
+///
+/// Together with where the symbol lives, this decides who applies a relocation: the linker, or the driver when it loads the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Owner {
-    /// Nobody: it changes nothing.
-    None,
-    /// The linker always.
-    Linker,
-    /// The driver always.
-    Driver,
-    /// The linker when it decides the symbol's address, else the driver.
-    Either,
+#[non_exhaustive]
+pub enum Expression {
+    /// Nothing.
+    Nothing,
+    /// S + A in the memory that S lives in: the offset in its bank for a constant, the offset in the window for a shared variable.
+    Address,
+    /// S + A as a generic address, or a part of it. Only the driver knows it, unless S is a shared variable.
+    GenericAddress,
+    /// S + A in a memory window of the kernel.
+    WindowOffset,
+    /// The offset of a constant in its bank, and in some fields the bank.
+    ConstantOffset,
+    /// The same, or the offset of a texture slot in the parameter bank.
+    BankOffset,
+    /// The distance of S + A from the start of the program, which whoever generates machine code knows.
+    ProgramRelative,
+    /// The descriptor of a function.
+    FunctionDescriptor,
+    /// The index or descriptor of a texture, sampler or surface.
+    Descriptor,
+    /// A whole instruction.
+    Instruction,
+    /// Zero, when S is a function that the linker removed.
+    ClearUnused,
+    /// A hint that an instruction may be rewritten.
+    Hint,
+    /// An offset in the table of unified functions.
+    UnifiedOffset,
+    /// S + A in the tables of unified functions and variables. Without these tables it is a relocation of the given type.
+    Unified(RelocationType),
+    /// A field of an instruction encoding before sm_70.
+    Legacy,
 }
 
 /// What goes into a bit field.
@@ -66,8 +92,8 @@ pub struct Row {
     pub kind: RelocationType,
     /// Its name.
     pub name: &'static str,
-    /// Who applies it.
-    pub owner: Owner,
+    /// What it computes.
+    pub expression: Expression,
     /// The bits it changes.
     pub field: &'static [Bits],
 }
@@ -91,6 +117,27 @@ impl RelocationType {
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         self.row().map(|row| row.name)
+    }
+
+    /// What it computes; nothing, if the type is not known.
+    #[must_use]
+    pub fn expression(self) -> Expression {
+        self.row().map_or(Expression::Nothing, |row| row.expression)
+    }
+
+    /// Whether it is a type of the Mercury view.
+    #[must_use]
+    pub fn is_mercury(self) -> bool {
+        self.0 >= Self::MERCURY_BASE
+    }
+
+    /// The type to use where there are no tables of unified functions and variables.
+    #[must_use]
+    pub fn without_unified_tables(self) -> Self {
+        match self.expression() {
+            Expression::Unified(plain) => plain,
+            _ => self,
+        }
     }
 }
 
@@ -316,7 +363,25 @@ mod tests {
                 assert_eq!(taken & here, 0, "{}", row.name);
                 taken |= here;
             }
-            assert_eq!(row.owner == Owner::None, row.field.is_empty(), "{}", row.name);
+            assert_eq!(row.expression == Expression::Nothing, row.field.is_empty(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn a_relocation_without_unified_tables_changes_the_same_bits() {
+        for row in CUDA.iter().chain(MERCURY) {
+            let plain = row.kind.without_unified_tables();
+            assert_eq!(plain != row.kind, row.name.contains("_UNIFIED"), "{}", row.name);
+            assert_eq!(plain.row().map(|plain| plain.field), Some(row.field), "{}", row.name);
+            assert_eq!(plain.is_mercury(), row.kind.is_mercury(), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn only_offsets_in_constant_memory_have_a_bank() {
+        for row in CUDA.iter().chain(MERCURY).filter(|row| row.field.iter().any(|bits| bits.part == Part::Bank)) {
+            let expected = [Expression::ConstantOffset, Expression::BankOffset, Expression::Legacy];
+            assert!(expected.contains(&row.expression), "{}", row.name);
         }
     }
 

@@ -17,7 +17,7 @@ use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
 use super::merge::{Content, OutputSection};
 use super::number::Numbering;
-use super::relocate::{self, Decision, Kept, Referent};
+use super::relocate::{self, Decision, Kept, Reference, Referent};
 use super::resolve::{Fate, Resolution};
 use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SectionId};
 use cubin::relocation::{self, Bits, Mode, RelocationType};
@@ -311,7 +311,7 @@ impl<'data> Facts<'_, 'data> {
                         None => settled.change(offset, kind, addend.cast_unsigned()),
                     }
                 }
-                _ => match self.relocate.decide(section, file, symbol, entry, true) {
+                _ => match self.relocate.decide(&Reference { section, file, symbol, entry, explicit_addends: true }) {
                     Decision::Keep(mut kept) => {
                         kept.addend = self.addend(symbol, kept.addend, || linked.get(&place).copied());
                         settled.kept.push(kept);

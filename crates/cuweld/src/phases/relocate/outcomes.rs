@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn every_section_finds_its_own() {
-        let patch = |offset| Patch { offset, kind: RelocationType(0), value: 0, bank: None, add: false };
+        let patch = |offset| Patch { offset, kind: RelocationType::R_CUDA_NONE, value: 0, bank: None, add: false };
         let sections: Vec<u64> = (0..1000).collect();
         for (views, view, count) in
             [(Views::One, View::Machine, 3), (Views::Two, View::Machine, 3), (Views::Two, View::Mercury, 4)]

@@ -1,0 +1,273 @@
+//! What becomes of one relocation of an executable: a match over what its type computes and where its symbol lives.
+
+use super::{Decision, Facts, Kept, Patch, Reference, Referent};
+use crate::id::{SectionId, SymbolId};
+use crate::phases::load::Place;
+use crate::phases::merge::{Content, OutputSection};
+use crate::phases::resolve::{FOLLOWS_CODE, Symbol, is_dynamic, is_shared_variable, is_texture};
+use cubin::relocation::Expression;
+use cubin::symbol::{Binding, SymbolKind};
+use cubin::target::Views;
+
+/// The bank of the constants that programs declare.
+pub(super) const USER_CONSTANTS: u8 = 3;
+
+/// The symbol whose address is the offset in the table of unified functions.
+const UNIFIED_OFFSET: &str = "__UFT_OFFSET";
+
+/// Where a symbol lives, as far as it matters to who can know its address.
+enum Home {
+    /// In code. The driver places it.
+    Code,
+    /// In the shared memory of kernels.
+    Shared,
+    /// In the shared memory that the system reserves, at this offset.
+    ReservedShared(u64),
+    /// In a slot of the parameter banks.
+    TextureSlot,
+    /// Nowhere: it is a question to the linker.
+    Linker,
+    /// In constant or global memory.
+    Data,
+}
+
+impl Reference<'_, '_> {
+    /// Whether debug information refers to the symbol.
+    pub(super) fn is_debug(&self) -> bool {
+        self.section.content == Content::Debug
+    }
+
+    /// The same, as an entry of the output with another referent and addend.
+    pub(super) fn kept(&self, facts: &Facts<'_, '_>, referent: Referent, addend: i64) -> Kept {
+        let kind = self.entry.kind;
+        Kept {
+            offset: self.entry.offset,
+            kind: if facts.options.drops_unified_tables() { kind.without_unified_tables() } else { kind },
+            referent,
+            addend,
+            explicit_addend: self.explicit_addends || facts.options.force_explicit_addends,
+        }
+    }
+
+    /// A value to write into its field: the addend to a start.
+    pub(super) fn patch(&self, start: u64) -> Patch {
+        let value = start.wrapping_add_signed(self.entry.addend);
+        Patch { offset: self.entry.offset, kind: self.entry.kind, value, bank: None, add: false }
+    }
+}
+
+impl Facts<'_, '_> {
+    /// Decides about one relocation.
+    pub(in crate::phases) fn decide(&self, reference: &Reference<'_, '_>) -> Decision {
+        let expression = reference.entry.kind.expression();
+        if expression == Expression::Hint || self.went_with_replaced_code(reference) {
+            return Decision::Drop;
+        }
+        if self.options.keeps_relocations() {
+            return self.keep_for_next_link(reference);
+        }
+        if let Some(target) = self.section_symbol(reference) {
+            return self.decide_section(reference, expression, target);
+        }
+        let Some(id) = self.resolution.meaning(reference.symbol) else {
+            // A label of code that the compiler removed. To the reference linker it is the null symbol, and whatever that is.
+            let start = if self.options.imitate_defects { self.plan.null_symbol_value() } else { 0 };
+            return if reference.is_debug() { Decision::ApplyUnrecorded(reference.patch(start)) } else { Decision::Drop };
+        };
+        let symbol = &self.resolution.symbols()[id];
+        if symbol.function.is_some_and(|function| !self.live.contains(function)) {
+            let cleared = Patch { value: 0, ..reference.patch(0) };
+            return if expression == Expression::ClearUnused { Decision::ApplyUnrecorded(cleared) } else { Decision::Drop };
+        }
+        let is_unused = !self.unified.has_functions() && self.is_unified_offset(expression, reference, id);
+        if is_unused || (expression == Expression::ClearUnused && reference.is_debug()) {
+            return Decision::Drop;
+        }
+        match self.options.executable() {
+            true => self.settle(reference, expression, id),
+            false => self.settle_too_early(reference, expression, id),
+        }
+    }
+
+    /// Decides about a relocation against a symbol that the driver, the linker, or the layout of a kernel's memory places.
+    fn settle(&self, reference: &Reference<'_, '_>, expression: Expression, id: SymbolId) -> Decision {
+        let kept = reference.kept(self, Referent::Symbol(self.aliased(id)), reference.entry.addend);
+        match (self.home(id), expression) {
+            (Home::Code, _) => Decision::Keep(kept),
+            (Home::Shared, _) => self.settle_shared(reference, id, kept),
+            // The Mercury view leaves them to whoever generates machine code from it.
+            (Home::ReservedShared(_), _) if reference.entry.kind.is_mercury() => Decision::Keep(kept),
+            (Home::ReservedShared(offset), _) => {
+                Decision::ApplyUnrecorded(Patch { add: true, ..reference.patch(self.options.reserved_for_tools() + offset) })
+            }
+            (Home::TextureSlot, Expression::BankOffset) => self.settle_slot(reference, id, kept),
+            (Home::Linker, _) => {
+                let size = self.size_of_constants();
+                Decision::ApplyUnrecorded(Patch { value: size, ..reference.patch(size) })
+            }
+            (Home::Data, Expression::ConstantOffset | Expression::BankOffset) => self.settle_constant(reference, id, kept),
+            // Data that holds the address of a constant means its offset in the bank. A debugger wants to know more.
+            (Home::Data, Expression::Address) if !reference.is_debug() => self.settle_constant(reference, id, kept),
+            _ => Decision::Keep(kept),
+        }
+    }
+
+    /// Where a symbol lives.
+    fn home(&self, id: SymbolId) -> Home {
+        let symbol = &self.resolution.symbols()[id];
+        if symbol.function.is_some() {
+            Home::Code
+        } else if is_shared_variable(symbol) {
+            Home::Shared
+        } else if let Some(offset) = self.plan.reserved(id) {
+            Home::ReservedShared(offset)
+        } else if is_texture(symbol) {
+            Home::TextureSlot
+        } else if is_leftover(symbol) {
+            Home::Linker
+        } else {
+            Home::Data
+        }
+    }
+
+    /// A relocation of debug information that speaks of the bytes of code is discarded with the definition that it speaks of.
+    fn went_with_replaced_code(&self, reference: &Reference<'_, '_>) -> bool {
+        let follows_code = reference.is_debug() && FOLLOWS_CODE.contains(&reference.section.name.stem);
+        let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, reference.file);
+        follows_code && reference.explicit_addends && self.resolution.function(reference.symbol).is_some_and(was_dropped)
+    }
+
+    /// Where the section is that a relocation names by the symbol of a section.
+    fn section_symbol(&self, reference: &Reference<'_, '_>) -> Option<Option<(SectionId, u64)>> {
+        let row = &self.inputs.symbols()[reference.symbol];
+        (row.kind == SymbolKind::SECTION).then(|| match row.place() {
+            Place::Section(target) => self.plan.placement(target).map(|place| (place.section, place.offset)),
+            _ => None,
+        })
+    }
+
+    /// Decides about a relocation against a section. Debug sections refer to each other by offset, which is known now.
+    fn decide_section(
+        &self,
+        reference: &Reference<'_, '_>,
+        expression: Expression,
+        target: Option<(SectionId, u64)>,
+    ) -> Decision {
+        let Some((section, offset)) = target else { return Decision::Drop };
+        let addend = reference.entry.addend.wrapping_add_unsigned(offset);
+        let kept = reference.kept(self, Referent::Section(section), addend);
+        match reference.is_debug() && expression != Expression::ProgramRelative {
+            true => Decision::Apply(reference.patch(offset), kept),
+            false => Decision::Keep(kept),
+        }
+    }
+
+    fn settle_shared(&self, reference: &Reference<'_, '_>, id: SymbolId, kept: Kept) -> Decision {
+        let symbol = &self.resolution.symbols()[id];
+        let patch = Patch { add: !reference.is_debug(), ..reference.patch(self.shared_address(reference.section, id)) };
+        let is_nameless = match is_dynamic(symbol) {
+            true => self.dynamic_is_nameless(reference.section),
+            false => self.layout.shared().address(id).is_none(),
+        };
+        if is_nameless { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) }
+    }
+
+    /// Whether references of a section to dynamic shared memory need no symbol: kernels know their own start; only device functions
+    /// take it from the symbol.
+    pub(super) fn dynamic_is_nameless(&self, section: &OutputSection<'_>) -> bool {
+        let is_kernel = matches!(section.content, Content::Text(function) if self.resolution.functions()[function].kernel);
+        is_kernel || !self.layout.shared().names_dynamic()
+    }
+
+    fn shared_address(&self, section: &OutputSection<'_>, id: SymbolId) -> u64 {
+        let shared = self.layout.shared();
+        if self.resolution.symbols()[id].definition.is_some() {
+            return shared.address(id).map_or(u64::MAX, |address| address.offset);
+        }
+        let of_code = match section.content {
+            Content::Text(function) => shared.dynamic(function),
+            _ => None,
+        };
+        // Code that no kernel reaches has no dynamic shared memory; a debugger is shown an offset all the same.
+        of_code.or(shared.shown_dynamic()).unwrap_or(u64::MAX)
+    }
+
+    fn settle_slot(&self, reference: &Reference<'_, '_>, id: SymbolId, kept: Kept) -> Decision {
+        let textures = self.layout.textures();
+        let is_mercury = reference.entry.kind.is_mercury();
+        // The Mercury view counts slots from the first; the machine's has the parameters before them.
+        let base = if is_mercury { textures.base() } else { 0 };
+        match textures.offset(id) {
+            // Without slots in any kernel, code keeps the object's idea of where they start.
+            Some(slot) => {
+                let add = textures.base() == 0 && !is_mercury;
+                Decision::ApplyUnrecorded(Patch { add, ..reference.patch(slot - base) })
+            }
+            None if self.options.target.views == Views::Two => Decision::Drop,
+            None => Decision::Keep(kept),
+        }
+    }
+
+    fn settle_constant(&self, reference: &Reference<'_, '_>, id: SymbolId, kept: Kept) -> Decision {
+        match self.constant(&self.resolution.symbols()[id]) {
+            Some(constant) => self.apply_constant(reference, constant, kept),
+            None => Decision::Keep(kept),
+        }
+    }
+
+    pub(super) fn apply_constant(&self, reference: &Reference<'_, '_>, constant: Constant, kept: Kept) -> Decision {
+        let patch = Patch { bank: Some(constant.bank), ..reference.patch(constant.offset) };
+        match constant.is_moved || self.options.target.views == Views::Two {
+            true => Decision::ApplyUnrecorded(patch),
+            false => Decision::Apply(patch, kept),
+        }
+    }
+
+    /// Where a symbol is in its constant bank, if it is in one.
+    pub(super) fn constant(&self, symbol: &Symbol) -> Option<Constant> {
+        let row = &self.inputs.symbols()[symbol.definition?];
+        let Place::Section(section) = row.place() else { return None };
+        let bank = self.inputs.sections()[section].kind.constant_bank()?;
+        let place = self.plan.placement(section)?;
+        let is_moved = self.plan.sections()[place.section].content == Content::Gone;
+        Some(Constant { offset: place.offset + row.value, bank, is_moved })
+    }
+
+    /// The size of the module's constants, which the device runtime library asks for; all ones if there are none.
+    fn size_of_constants(&self) -> u64 {
+        let is_constants = |section: &OutputSection<'_>| {
+            section.content == Content::Pieces && section.target.is_none() && section.kind.constant_bank() == Some(USER_CONSTANTS)
+        };
+        let mut sections = self.plan.sections().enumerate().filter(|(_, section)| is_constants(section));
+        sections.next().map_or(u64::MAX, |(id, _)| self.layout.size(id))
+    }
+
+    /// Relocations against an alias name the function itself.
+    pub(super) fn aliased(&self, id: SymbolId) -> SymbolId {
+        let functions = self.resolution.functions();
+        let original = self.resolution.symbols()[id].function.and_then(|function| functions[function].alias_of);
+        original.map_or(id, |original| functions[original].symbol)
+    }
+
+    /// Whether a relocation asks for the offset in the table of unified functions.
+    pub(super) fn is_unified_offset(&self, expression: Expression, reference: &Reference<'_, '_>, id: SymbolId) -> bool {
+        let names_offset = || self.resolution.symbols()[id].name(self.inputs) == UNIFIED_OFFSET;
+        let is_mercury_address = expression == Expression::Address && reference.entry.kind.is_mercury();
+        expression == Expression::UnifiedOffset || (is_mercury_address && names_offset())
+    }
+}
+
+/// Where a constant is.
+pub(super) struct Constant {
+    /// Its offset in the bank.
+    pub offset: u64,
+    /// The bank.
+    pub bank: u8,
+    /// Whether it moved to the banks of the kernels that reach it.
+    pub is_moved: bool,
+}
+
+/// Whether a symbol is local to an object that does not define it: a question to the linker (`.nv.ptx.const0.size`).
+pub fn is_leftover(symbol: &Symbol) -> bool {
+    symbol.is_undefined() && symbol.binding == Binding::LOCAL && symbol.function.is_none()
+}
