@@ -302,6 +302,7 @@ fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'stat
         limit: arguments.execution.max_unpacked,
         unknown: if messages.as_reference(arguments) { Unknown::ByName } else { Unknown::Refuse },
         warn_of_missing_code: !arguments.messages.suppress_arch_warning,
+        leave_out_linked_modules: arguments.files.register_link_binaries.is_some(),
     }
 }
 

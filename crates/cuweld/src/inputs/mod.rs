@@ -53,6 +53,9 @@ pub struct UnpackOptions {
     pub unknown: Unknown,
     /// Warn about objects that have no code for the target.
     pub warn_of_missing_code: bool,
+    /// Leave out the modules that the output of a device link among the inputs names as its own: where that file registers them with
+    /// the runtime (`--register-link-binaries`), they must not be registered a second time. Otherwise they are linked.
+    pub leave_out_linked_modules: bool,
 }
 
 /// What to do with files that are nothing known.

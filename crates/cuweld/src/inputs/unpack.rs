@@ -23,7 +23,7 @@ pub fn unpack<'data>(
         Ok(opened) => opened,
         Err(message) => return report.fatal(*message),
     };
-    let linked = linked_modules(&opened);
+    let linked = if options.leave_out_linked_modules { linked_modules(&opened) } else { HashMap::default() };
     let mut search = Search { options, report, linked, picks: Vec::new(), found: Unpacked::default(), has_missed: false };
     for input in opened {
         search.add(input)?;

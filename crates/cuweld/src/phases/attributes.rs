@@ -17,7 +17,7 @@ pub enum Combine {
     Presence,
     /// The largest.
     Largest,
-    /// The sum, each function counted once.
+    /// The sum, each function counted once. The largest number means that it is unknown, and so is the sum then.
     Sum,
     /// The one that was read last.
     Last,

@@ -370,7 +370,7 @@ impl Facts<'_, '_> {
             for (row, flowing) in FLOWING.iter().enumerate().filter(|&(row, _)| needs_functions(row)) {
                 let mut values = functions.iter().filter_map(|&function| self.attributes.value(function, row));
                 properties.values[row] = match flowing.combine {
-                    Combine::Sum => values.reduce(u16::wrapping_add),
+                    Combine::Sum => values.reduce(u16::saturating_add),
                     _ => values.next_back(),
                 };
             }

@@ -81,6 +81,7 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
                 Some(known) if matches!(tag, Tag::ISA_CLASS | Tag::MERCURY_ISA_MAJOR_MINOR_VERSION) => {
                     known.value = known.value.max(record.value);
                 }
+                Some(known) if tag == Tag::INST_TENSORMAP_V1 => known.value |= record.value,
                 Some(_) => {}
                 None => merged.push(record),
             }

@@ -236,8 +236,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     /// Symbols that may be anything, functions aside.
     fn others(&mut self, file: FileId, symbols: IdRange<InputSymbolId>) {
         for (symbol, row) in self.inputs.symbols().range(symbols) {
-            // Labels of code that the compiler removed are local, but nowhere.
-            let is_nowhere = row.binding == Binding::LOCAL && row.place() == Place::Undefined;
+            // Labels of code that the compiler removed are local and undefined. So are questions to the linker, which are objects.
+            let is_nowhere = row.binding == Binding::LOCAL && row.place() == Place::Undefined && row.kind != SymbolKind::OBJECT;
             if !row.is_function() && row.kind != SymbolKind::SECTION && !row.name.is_empty() && !is_nowhere {
                 self.variable(Mention { file, symbol }, row);
             }
