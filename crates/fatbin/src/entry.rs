@@ -18,6 +18,9 @@
 //! The options are a u32 offset from the start of the entry, a u32 size, and the text.
 
 mod unpack;
+mod zstd;
+
+pub use unpack::Unpacker;
 
 use std::fmt;
 

@@ -5,9 +5,9 @@
 //! exactly what was promised.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use ruzstd::decoding::FrameDecoder;
-
+use super::zstd::Zstd;
 use super::{Entry, EntryKind, Flags, Packing};
 use crate::error::{Problem, Result};
 use crate::little_endian::length;
@@ -19,35 +19,45 @@ const LZ4_EXPANSION: u64 = 255;
 /// gives up to 128 KiB.
 const ZSTD_EXPANSION: u64 = (128 << 10) / 4;
 
-/// The window that a zstd decoder has to be ready for, however small the frame: encoders that do not know the size of
-/// their input beforehand ask for that much.
-const ZSTD_WINDOW: u64 = 8 << 20;
+/// Unpacks payloads, one after another: the tables of a decoder are larger than many a payload, so they are kept.
+#[derive(Default)]
+pub struct Unpacker {
+    zstd: Zstd,
+}
 
-impl<'data> Entry<'data> {
-    /// The payload: unpacked, and without the NULs that end PTX.
+impl fmt::Debug for Unpacker {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Unpacker").finish_non_exhaustive()
+    }
+}
+
+impl Unpacker {
+    /// The payload of an entry: unpacked, and without the NULs that end PTX.
     ///
     /// Never makes more than `limit` bytes; a payload that is stored as it is, is only borrowed and has no limit.
     ///
     /// # Errors
     /// When the payload is packed in a way that is not known or is obfuscated, when it is damaged, when it promises more
     /// than `limit` bytes, or when it gives another number of bytes than it promises.
-    pub fn unpack(&self, limit: usize) -> Result<Cow<'data, [u8]>> {
-        if self.flags.contains(Flags::OBFUSCATED) {
-            return Err(self.error(Problem::Obfuscated));
+    pub fn unpack<'data>(&mut self, entry: &Entry<'data>, limit: usize) -> Result<Cow<'data, [u8]>> {
+        if entry.flags.contains(Flags::OBFUSCATED) {
+            return Err(entry.error(Problem::Obfuscated));
         }
-        let mut contents = match self.packing() {
-            Packing::Stored => Cow::Borrowed(self.payload),
-            Packing::Unknown(flags) => return Err(self.error(Problem::UnknownCompression(flags))),
-            Packing::Lz4 => Cow::Owned(self.unpack_with("LZ4", LZ4_EXPANSION, limit, |into| {
-                lz4_flex::block::decompress_into(self.payload, into).map_err(|error| error.to_string())
+        let mut contents = match entry.packing() {
+            Packing::Stored => Cow::Borrowed(entry.payload),
+            Packing::Unknown(flags) => return Err(entry.error(Problem::UnknownCompression(flags))),
+            Packing::Lz4 => Cow::Owned(entry.unpack_with("LZ4", LZ4_EXPANSION, limit, |size| {
+                let mut contents = vec![0; size];
+                let unpacked =
+                    lz4_flex::block::decompress_into(entry.payload, &mut contents).map_err(|error| error.to_string())?;
+                contents.truncate(unpacked);
+                Ok(contents)
             })?),
-            Packing::Zstd => Cow::Owned(self.unpack_with("zstd", ZSTD_EXPANSION, limit, |into| {
-                let mut decoder = FrameDecoder::new();
-                decoder.set_max_window_size(length(into).max(ZSTD_WINDOW));
-                decoder.decode_all(self.payload, into).map_err(|error| error.to_string())
-            })?),
+            Packing::Zstd => {
+                Cow::Owned(entry.unpack_with("zstd", ZSTD_EXPANSION, limit, |size| self.zstd.unpack(entry.payload, size))?)
+            }
         };
-        if self.kind == EntryKind::Ptx {
+        if entry.kind == EntryKind::Ptx {
             let text_size = contents.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             match &mut contents {
                 Cow::Borrowed(bytes) => *bytes = bytes.get(..text_size).unwrap_or_default(),
@@ -56,13 +66,23 @@ impl<'data> Entry<'data> {
         }
         Ok(contents)
     }
+}
+
+impl<'data> Entry<'data> {
+    /// The payload, as an [`Unpacker`] gives it that is used once.
+    ///
+    /// # Errors
+    /// As for [`Unpacker::unpack`].
+    pub fn unpack(&self, limit: usize) -> Result<Cow<'data, [u8]>> {
+        Unpacker::default().unpack(self, limit)
+    }
 
     fn unpack_with(
         &self,
         method: &'static str,
         expansion: u64,
         limit: usize,
-        decode: impl FnOnce(&mut [u8]) -> std::result::Result<usize, String>,
+        decode: impl FnOnce(usize) -> std::result::Result<Vec<u8>, String>,
     ) -> Result<Vec<u8>> {
         let promised = self.unpacked_size;
         let packed = length(self.payload);
@@ -73,10 +93,9 @@ impl<'data> Entry<'data> {
         if promised > packed.saturating_mul(expansion) {
             return Err(self.error(Problem::Implausible { packed, promised }));
         }
-        let mut contents = vec![0; size];
-        let unpacked = decode(&mut contents).map_err(|reason| self.error(Problem::Damaged { method, reason }))?;
-        if unpacked != size {
-            return Err(self.error(Problem::UnpackedSize { unpacked: u64::try_from(unpacked).unwrap_or(u64::MAX), promised }));
+        let contents = decode(size).map_err(|reason| self.error(Problem::Damaged { method, reason }))?;
+        if contents.len() != size {
+            return Err(self.error(Problem::UnpackedSize { unpacked: length(&contents), promised }));
         }
         Ok(contents)
     }
