@@ -40,6 +40,8 @@ struct File<'arguments> {
     path: Cow<'arguments, Path>,
     bytes: Bytes,
     demand: Demand,
+    /// Whether it holds code, but is none.
+    is_container: bool,
     /// Which of the inputs, in link order, it is or belongs to.
     item: usize,
     /// For members of thin archives.
@@ -73,9 +75,12 @@ pub enum Given<'files> {
 }
 
 impl<'arguments> Files<'arguments> {
-    /// How many bytes they have together.
+    /// How many bytes a link has to deal with. Bytes of containers count twice: what is in them is unpacked. What is seldom needed does not
+    /// count.
     pub fn size(&self) -> usize {
-        self.bytes().map(|bytes| bytes.as_ref().len()).sum()
+        let likely = self.files.iter().filter(|file| file.demand != Demand::Runtime);
+        let size = |file: &File<'_>| file.bytes.as_ref().len() * if file.is_container { 2 } else { 1 };
+        likely.map(size).fold(0, usize::saturating_add)
     }
 
     /// The contents of each.
@@ -192,7 +197,8 @@ fn read_all<'arguments>(arguments: &'arguments LinkArguments, files: &mut Files<
             continue;
         }
         let demand = demand(item, &path, is_archive, arguments);
-        let file = File { path, bytes, demand, item: index, member: None };
+        let is_container = !matches!(kind, Kind::Cubin(_));
+        let file = File { path, bytes, demand, is_container, item: index, member: None };
         match kind {
             Kind::ThinArchive => add_members(&file, 0, files)?,
             _ => files.files.push(file),
@@ -299,8 +305,11 @@ fn add_members(archive: &File<'_>, depth: u8, files: &mut Files<'_>) -> Result<(
         };
         let origin = archive.member.as_ref().map_or_else(|| archive.path.to_path_buf(), |nested| nested.origin.clone());
         let member = Some(Box::new(Member { name, origin }));
-        let file = File { path: Cow::Owned(path), bytes, demand: archive.demand, item: archive.item, member };
-        match identify(file.bytes.as_ref()) {
+        let kind = identify(bytes.as_ref());
+        let is_container = !matches!(kind, Kind::Cubin(_));
+        let (path, demand, item) = (Cow::Owned(path), archive.demand, archive.item);
+        let file = File { path, bytes, demand, is_container, item, member };
+        match kind {
             Kind::ThinArchive if depth < MAX_DEPTH => add_members(&file, depth + 1, files)?,
             _ => files.files.push(file),
         }

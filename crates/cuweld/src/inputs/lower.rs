@@ -11,9 +11,9 @@ mod optimize;
 
 pub use arguments::{CompileOptions, LinkTimeOptimization, Scope};
 
-use super::{Code, Unit, Unpacked, in_parallel};
+use super::{Code, Packed, Unit, Unpacked, in_parallel};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
-use crate::phases::load::{Demand, Input};
+use crate::phases::load::{Contents, Demand, Input};
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -125,17 +125,30 @@ pub struct Object<'data> {
     /// The name that messages use.
     pub name: Cow<'data, str>,
     /// Its contents.
-    pub bytes: Cow<'data, [u8]>,
+    pub contents: ObjectContents<'data>,
     /// Whether it takes part in any case.
     pub demand: Demand,
     /// The unit that it is, unless it was made of several.
     pub unit: Option<usize>,
 }
 
+/// The contents of an object to link.
+#[derive(Debug)]
+pub enum ObjectContents<'data> {
+    /// At hand.
+    Here(Cow<'data, [u8]>),
+    /// To be unpacked if the object is needed.
+    Packed(&'data Packed<'data>),
+}
+
 impl Object<'_> {
     /// What [`link`](crate::link()) takes.
     pub fn input(&self) -> Input<'_> {
-        Input { demand: self.demand, ..Input::new(&self.name, &self.bytes) }
+        let contents = match &self.contents {
+            ObjectContents::Here(bytes) => Contents::Here(bytes),
+            ObjectContents::Packed(packed) => Contents::Packed(packed),
+        };
+        Input { name: &self.name, contents, demand: self.demand }
     }
 }
 
@@ -167,8 +180,8 @@ pub fn lower<'data>(
         match optimize::optimize(unpacked, is_partial, options, compilers, report)? {
             optimize::Outcome::Finished(image) => return Ok(Lowered::Finished(image)),
             optimize::Outcome::Object(bytes) => {
-                let object =
-                    Object { name: options.optimized_name.into(), bytes: bytes.into(), demand: Demand::Always, unit: None };
+                let contents = ObjectContents::Here(bytes.into());
+                let object = Object { name: options.optimized_name.into(), contents, demand: Demand::Always, unit: None };
                 // In the place of the last unit that it was made of.
                 let place = objects.iter().position(|other| other.unit > Some(last)).unwrap_or(objects.len());
                 objects.insert(place, object);
@@ -220,7 +233,7 @@ fn assemble_unit(
             let arguments = options.assembler_arguments(recorded, true);
             Some((compilers.assemble)(&Assembly { text, arguments }))
         }
-        Code::Cubin(_) | Code::LtoIr { .. } => None,
+        Code::Cubin(_) | Code::Packed(_) | Code::LtoIr { .. } => None,
     }
 }
 
@@ -234,12 +247,13 @@ fn assemble_units<'data>(
     let assembled = in_parallel::map(unpacked.units.iter().collect(), |unit| assemble_unit(unit, options, compilers));
     let mut objects = Vec::with_capacity(unpacked.units.len());
     for (index, (unit, assembled)) in unpacked.units.iter().zip(assembled).enumerate() {
-        let bytes: Cow<'data, [u8]> = match (&unit.code, assembled) {
-            (Code::Cubin(bytes), _) => Cow::Borrowed(bytes),
-            (_, Some(result)) => said(&unit.name, result, options, report)?.into(),
+        let contents = match (&unit.code, assembled) {
+            (Code::Cubin(bytes), _) => ObjectContents::Here(Cow::Borrowed(bytes)),
+            (Code::Packed(packed), _) => ObjectContents::Packed(packed),
+            (_, Some(result)) => ObjectContents::Here(said(&unit.name, result, options, report)?.into()),
             (_, None) => continue,
         };
-        objects.push(Object { name: Cow::Borrowed(&unit.name), bytes, demand: unit.demand, unit: Some(index) });
+        objects.push(Object { name: Cow::Borrowed(&unit.name), contents, demand: unit.demand, unit: Some(index) });
     }
     Ok(objects)
 }

@@ -13,10 +13,12 @@ mod host_info;
 mod in_parallel;
 pub mod lower;
 mod open;
+mod packed;
 mod unpack;
 
 pub use elsewhere::explain_missing_names;
 pub use host_info::HostReferences;
+pub use packed::Packed;
 pub use unpack::{nothing_to_link, unpack};
 
 use crate::phases::load::Demand;
@@ -97,6 +99,7 @@ impl Unit<'_> {
         let owned = |bytes: Cow<'_, [u8]>| Cow::Owned(bytes.into_owned());
         let code = match self.code {
             Code::Cubin(bytes) => Code::Cubin(owned(bytes)),
+            Code::Packed(packed) => Code::Cubin(Cow::Owned(packed.into_owned())),
             Code::Ptx { text, options } => Code::Ptx { text: owned(text), options },
             Code::LtoIr { data, bare, options } => Code::LtoIr { data: owned(data), bare, options },
         };
@@ -109,6 +112,8 @@ impl Unit<'_> {
 pub enum Code<'data> {
     /// An object.
     Cubin(Cow<'data, [u8]>),
+    /// An object that is unpacked only if it is needed.
+    Packed(Box<Packed<'data>>),
     /// PTX, and the options it is to be compiled with.
     Ptx {
         /// The text, without the NUL that may end it.

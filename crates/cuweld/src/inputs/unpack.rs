@@ -3,11 +3,11 @@
 use super::elsewhere::compile_for;
 use super::in_parallel;
 use super::open::{Content, Opened, damaged, open};
-use super::{Code, Module, RawInput, Skipped, Unit, UnpackOptions, Unpacked, Why};
+use super::{Code, Module, Packed, RawInput, Skipped, Unit, UnpackOptions, Unpacked, Why};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::phases::load::Demand;
 use fatbin::choose::{Choice, Description, choose, inventory};
-use fatbin::entry::{EntryKind, Packing};
+use fatbin::entry::{EntryKind, Packing, Unpacker};
 use fatbin::host::FatbinSection;
 use fatbin::{Entry, Fatbin, HostObject, fatbins};
 use hashbrown::HashMap;
@@ -38,7 +38,7 @@ pub fn unpack<'data>(
     }
     // Of several errors the first one is told, and not the one that was found first.
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let units = in_parallel::map(picks, |pick| pick.unpack(limit));
+    let units = in_parallel::map_with(picks, |unpacker, pick: Pick<'_>| pick.unpack(unpacker, limit));
     match units.into_iter().collect() {
         Ok(units) => found.units = units,
         Err(message) => return report.fatal(*message),
@@ -99,14 +99,17 @@ fn over_limit(picks: &[Pick<'_>], limit: u64) -> Option<Message> {
 }
 
 impl<'data> Pick<'data> {
-    fn unpack(self, limit: usize) -> Result<Unit<'data>, Box<Message>> {
+    fn unpack(self, unpacker: &mut Unpacker, limit: usize) -> Result<Unit<'data>, Box<Message>> {
         let code = match self.source {
             Source::Cubin(bytes) => Code::Cubin(bytes.into()),
             Source::Ptx(bytes) => Code::Ptx { text: without_nul(bytes).into(), options: String::new() },
             Source::LtoIr(bytes) => Code::LtoIr { data: bytes.into(), bare: true, options: String::new() },
             Source::Entry(entry) => {
-                let unpack = || entry.unpack(limit).map_err(|error| damaged(&self.name, &error));
+                let mut unpack = || unpacker.unpack(&entry, limit).map_err(|error| damaged(&self.name, &error));
                 match entry.kind {
+                    EntryKind::Cubin if self.demand == Demand::Runtime && entry.packing() != Packing::Stored => {
+                        Code::Packed(Box::new(Packed::new(entry, limit)))
+                    }
                     EntryKind::Ptx => Code::Ptx { text: unpack()?, options: entry.options.to_owned() },
                     EntryKind::LtoIr => {
                         Code::LtoIr { data: Cow::Owned(entry.to_fatbin()), bare: false, options: entry.options.to_owned() }

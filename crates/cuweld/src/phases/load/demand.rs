@@ -20,15 +20,18 @@ pub enum Demand {
     Runtime,
 }
 
-/// The inputs that are not needed, in ascending order.
+/// The inputs that are not needed, in ascending order; and whether a function is missing that only the device runtime library could have.
+///
+/// `others` says that there are inputs beside these that would be taken if it is.
 pub(super) fn left_out<'data>(
     inputs: &[Input<'_>],
+    others: bool,
     objects: &[Option<ObjectFile<'_>>],
     symbols: &IdVec<InputSymbolId, InputSymbol<'data>>,
     keep: &'data [String],
-) -> Vec<usize> {
-    if inputs.iter().all(|input| input.demand == Demand::Always) {
-        return Vec::new();
+) -> (Vec<usize>, bool) {
+    if !others && inputs.iter().all(|input| input.demand == Demand::Always) {
+        return (Vec::new(), false);
     }
     let symbols_of = |index: usize| {
         let object: Option<&ObjectFile<'_>> = objects.get(index).and_then(Option::as_ref);
@@ -51,7 +54,7 @@ pub(super) fn left_out<'data>(
             search.add(symbols_of(index));
         }
     };
-    let mut runtime_is_out = true;
+    let mut lacks_a_function = None;
     loop {
         while let Some(Reverse((round, index, name))) = search.candidates.pop() {
             search.round = round;
@@ -60,14 +63,15 @@ pub(super) fn left_out<'data>(
                 take(&mut search, index);
             }
         }
-        if !(std::mem::take(&mut runtime_is_out) && search.lacks_a_function()) {
+        if !(lacks_a_function.is_none() && *lacks_a_function.insert(search.lacks_a_function())) {
             break;
         }
         // All others come before it, and again after it.
         search.place = Some(inputs.len());
         with(Demand::Runtime).for_each(|index| take(&mut search, index));
     }
-    (0..inputs.len()).filter(|&index| inputs[index].demand != Demand::Always && !taken[index]).collect()
+    let left_out = (0..inputs.len()).filter(|&index| inputs[index].demand != Demand::Always && !taken[index]).collect();
+    (left_out, lacks_a_function == Some(true))
 }
 
 fn is_definition(symbol: &InputSymbol<'_>) -> bool {

@@ -8,6 +8,7 @@
 mod arrange;
 mod demand;
 mod read;
+mod rows;
 mod variables;
 
 pub use demand::Demand;
@@ -15,6 +16,7 @@ pub use variables::{Stretch, Variables};
 
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::id::{FileId, Id, IdRange, IdVec, InputSectionId, InputSymbolId};
+use crate::inputs::Packed;
 use crate::options::Options;
 use crate::views::View;
 use cubin::read::Counts;
@@ -24,6 +26,7 @@ use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::{Target, Views};
 use foldhash::fast::RandomState;
 use rayon::prelude::*;
+use rows::{Rows, blank};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::LazyLock;
 
@@ -33,15 +36,36 @@ pub struct Input<'data> {
     /// The name that messages use.
     pub name: &'data str,
     /// The object.
-    pub bytes: &'data [u8],
+    pub contents: Contents<'data>,
     /// Whether it takes part in any case.
     pub demand: Demand,
+}
+
+/// The contents of an object.
+#[derive(Copy, Clone, Debug)]
+pub enum Contents<'data> {
+    /// At hand.
+    Here(&'data [u8]),
+    /// To be unpacked if a function is missing without the object.
+    Packed(&'data Packed<'data>),
 }
 
 impl<'data> Input<'data> {
     /// An object that takes part in any case.
     pub fn new(name: &'data str, bytes: &'data [u8]) -> Self {
-        Input { name, bytes, demand: Demand::Always }
+        Input { name, contents: Contents::Here(bytes), demand: Demand::Always }
+    }
+
+    fn is_packed(&self) -> bool {
+        matches!(self.contents, Contents::Packed(packed) if packed.unpacked().is_none())
+    }
+
+    /// Its bytes; none of an object that is still packed.
+    fn bytes(&self) -> &'data [u8] {
+        match self.contents {
+            Contents::Here(bytes) => bytes,
+            Contents::Packed(packed) => packed.unpacked().unwrap_or_default(),
+        }
     }
 }
 
@@ -56,6 +80,8 @@ pub struct Inputs<'data> {
     machine_symbols: IdVec<InputSymbolId, MachineSymbol>,
     two_views: bool,
     left_out: Vec<usize>,
+    /// Whether a function was missing before the device runtime library was taken.
+    lacks_a_function: bool,
 }
 
 /// One object.
@@ -414,13 +440,60 @@ fn refuse<T>(input: &Input<'_>, options: &Options, diagnostic: Diagnostic, repor
     report.fatal(diagnostic)
 }
 
-/// Reads the inputs.
-///
-/// How many rows each object has is known before it is read, so that all objects write theirs at once, each into its own part of
-/// the tables. The rows of objects that take no part stay there, but nothing names them.
+/// Reads the inputs. Those that are packed are unpacked only if a function is missing without them: then everything is read again,
+/// so that the tables are in link order.
 pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Report) -> Result<Inputs<'data>, Failure> {
+    let (packed, here): (Vec<usize>, Vec<usize>) = (0..inputs.len()).partition(|&index| inputs[index].is_packed());
+    let loaded = if packed.is_empty() {
+        read_all(inputs, false, options, report)?
+    } else {
+        let at_hand: Vec<Input<'data>> = here.iter().map(|&index| inputs[index]).collect();
+        let mut loaded = read_all(&at_hand, true, options, report)?;
+        if loaded.lacks_a_function {
+            unpack(packed.iter().map(|&index| &inputs[index]), report)?;
+            loaded = read_all(inputs, false, options, report)?;
+        } else {
+            loaded.left_out.iter_mut().for_each(|index| *index = here[*index]);
+            loaded.left_out.extend(packed);
+            loaded.left_out.sort_unstable();
+        }
+        loaded
+    };
+    for object in loaded.files.iter() {
+        if let Some(found) = object.newer_toolkit {
+            report.say(Message::NewerObject { file: object.name.into(), found, known: read::KNOWN_TOOLKIT });
+        }
+    }
+    Ok(loaded)
+}
+
+/// Unpacks what is needed after all.
+fn unpack<'inputs, 'data: 'inputs>(
+    packed: impl Iterator<Item = &'inputs Input<'data>>,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    for input in packed {
+        if let Contents::Packed(packed) = input.contents
+            && let Err(message) = packed.unpack(input.name)
+        {
+            return report.fatal(*message);
+        }
+    }
+    Ok(())
+}
+
+/// Reads objects.
+///
+/// How many rows each has is known before it is read, so that all objects write theirs at once, each into its own part of the tables.
+/// The rows of objects that take no part stay there, but nothing names them. `others` says that there are objects which are not unpacked.
+fn read_all<'data>(
+    inputs: &[Input<'data>],
+    others: bool,
+    options: &Options,
+    report: &mut Report,
+) -> Result<Inputs<'data>, Failure> {
     let views = options.target.views;
-    let counts: Vec<Counts> = inputs.par_iter().map(|input| Counts::of(input.bytes, views)).collect();
+    let counts: Vec<Counts> = inputs.par_iter().map(|input| Counts::of(input.bytes(), views)).collect();
     let count_of = |rows: fn(&Counts) -> usize| counts.iter().map(rows).sum::<usize>();
     let mut sections = blank(InputSection::BLANK, count_of(|counts| counts.sections));
     let mut symbols = blank(InputSymbol::BLANK, count_of(|counts| counts.symbols));
@@ -445,20 +518,17 @@ pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Repo
         }
     }
     let (sections, symbols, name_hashes) = (sections.into(), symbols.into(), name_hashes.into());
-    let left_out = demand::left_out(inputs, &objects, &symbols, &options.keep);
+    let (left_out, lacks_a_function) = demand::left_out(inputs, others, &objects, &symbols, &options.keep);
     let mut files = IdVec::with_capacity(objects.len());
     for (index, object) in objects.into_iter().enumerate() {
         if let Some(object) = object
             && left_out.binary_search(&index).is_err()
         {
-            if let Some(found) = object.newer_toolkit {
-                report.say(Message::NewerObject { file: object.name.into(), found, known: read::KNOWN_TOOLKIT });
-            }
             files.push(object);
         }
     }
-    let two_views = views == Views::Two;
-    Ok(Inputs { files, sections, symbols, name_hashes, machine_symbols: machine_symbols.into(), two_views, left_out })
+    let (machine_symbols, two_views) = (machine_symbols.into(), views == Views::Two);
+    Ok(Inputs { files, sections, symbols, name_hashes, machine_symbols, two_views, left_out, lacks_a_function })
 }
 
 /// How much memory it takes at least to link objects.
@@ -482,109 +552,5 @@ impl LeastMemory {
                 link: sum.link + sections * SECTION + symbols * SYMBOL,
             }
         })
-    }
-}
-
-/// A table of rows that are still to be written.
-fn blank<Row: Clone + Send>(row: Row, count: usize) -> Vec<Row> {
-    rayon::iter::repeat_n(row, count).with_min_len(4096).collect()
-}
-
-impl InputSection<'_> {
-    const BLANK: Self = InputSection {
-        name: "",
-        role: Role::Structure,
-        kind: SectionType::NULL,
-        flags: 0,
-        align: 1,
-        size: 0,
-        data: &[],
-        target: None,
-        first_attached: None,
-        next_attached: None,
-        owner: None,
-        machine: None,
-        later_entry_without_addend: false,
-    };
-}
-
-impl InputSymbol<'_> {
-    const BLANK: Self = InputSymbol {
-        name: "",
-        section: None,
-        is_common: false,
-        value: 0,
-        size: 0,
-        binding: Binding::LOCAL,
-        kind: SymbolKind::NOTYPE,
-        other: 0,
-        registers: 0,
-        frame: 0,
-    };
-}
-
-/// The part of the tables that one object writes.
-struct Rows<'table, 'data> {
-    first_section: usize,
-    first_symbol: usize,
-    sections: &'table mut [InputSection<'data>],
-    symbols: &'table mut [InputSymbol<'data>],
-    name_hashes: &'table mut [u32],
-    machine_symbols: &'table mut [MachineSymbol],
-}
-
-impl<'table, 'data> Rows<'table, 'data> {
-    /// Takes rows off the front.
-    fn take(&mut self, counts: &Counts) -> Rows<'table, 'data> {
-        let (first_section, first_symbol) = (self.first_section, self.first_symbol);
-        self.first_section += counts.sections;
-        self.first_symbol += counts.symbols;
-        Rows {
-            first_section,
-            first_symbol,
-            sections: self.sections.split_off_mut(..counts.sections).unwrap_or_default(),
-            symbols: self.symbols.split_off_mut(..counts.symbols).unwrap_or_default(),
-            name_hashes: self.name_hashes.split_off_mut(..counts.symbols).unwrap_or_default(),
-            machine_symbols: self.machine_symbols.split_off_mut(..counts.symbols).unwrap_or_default(),
-        }
-    }
-
-    /// Makes ids that count from the object's own start count from the start of the tables.
-    fn rebase(self, file: &mut ObjectFile<'data>) {
-        let (first_section, first_symbol) = (self.first_section, self.first_symbol);
-        let section = |id: InputSectionId| InputSectionId::from_index(first_section + id.index());
-        let symbol = |id: InputSymbolId| InputSymbolId::from_index(first_symbol + id.index());
-        for row in self.sections {
-            row.target = row.target.map(section);
-            row.first_attached = row.first_attached.map(section);
-            row.next_attached = row.next_attached.map(section);
-            row.machine = row.machine.map(section);
-            row.owner = row.owner.map(symbol);
-        }
-        for function in &mut file.functions {
-            *function = symbol(*function);
-        }
-        for Variables { section: home, symbols } in &mut file.variables {
-            *home = section(*home);
-            *symbols = IdRange::new(symbol(symbols.first()), symbol(symbols.end()));
-        }
-        for record in &mut file.calls {
-            match record {
-                CallRecord::Call { caller: a, callee: b } | CallRecord::Reference { caller: a, function: b } => {
-                    *a = symbol(*a);
-                    *b = symbol(*b);
-                }
-                CallRecord::AddressTaken { function: a, .. }
-                | CallRecord::IndirectCall { caller: a, .. }
-                | CallRecord::Prototype { function: a, .. } => *a = symbol(*a),
-            }
-        }
-        for entry in &mut file.unified {
-            entry.symbol = symbol(entry.symbol);
-        }
-        let range = |ids: IdRange<InputSectionId>| IdRange::new(section(ids.first()), section(ids.end()));
-        file.sections = range(file.sections);
-        file.machine_sections = range(file.machine_sections);
-        file.symbols = IdRange::new(symbol(file.symbols.first()), symbol(file.symbols.end()));
     }
 }

@@ -57,7 +57,7 @@ fn damaged(input: &Input<'_>, Damage(problem): Damage) -> Box<Diagnostic> {
 
 /// Opens an object that may take part in the link. `None`: it is linked already and has nothing to add.
 pub(super) fn open<'data>(input: &Input<'data>, options: &Options) -> Result<Option<File<'data>>, Box<Diagnostic>> {
-    let file = File::parse(input.bytes).map_err(|error| damaged(input, error.into()))?;
+    let file = File::parse(input.bytes()).map_err(|error| damaged(input, error.into()))?;
     if file.header().kind == cubin::elf::ET_EXEC {
         return Ok(None);
     }
@@ -135,7 +135,7 @@ fn runs_as_it_is(file: &File<'_>, target: &Target) -> bool {
 
 /// Whether an object for another architecture has one view of the program where the target has two.
 pub(super) fn lacks_a_view(input: &Input<'_>, target: &Target) -> bool {
-    let file = File::parse(input.bytes).ok();
+    let file = File::parse(input.bytes()).ok();
     let views = file.and_then(|file| Target::all().iter().find(|target| target.number == file.sm())).map(|target| target.views);
     target.views == Views::Two && views == Some(Views::One)
 }
