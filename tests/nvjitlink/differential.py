@@ -14,7 +14,7 @@ import sys
 
 library_path, reference_path, folder = sys.argv[1:4]
 # The images are compared, so they need the same note.
-os.environ["CUWELD_NOTE_AS"] = "nvjitlink-13.0.88"
+os.environ["CUWELD_COMPAT"] = "nvjitlink-13.0.88"
 
 CUBIN, PTX, LTOIR, FATBIN, OBJECT, LIBRARY, INDEX, ANY = 1, 2, 3, 4, 5, 6, 7, 10
 SM_90 = ["-arch=sm_90"]

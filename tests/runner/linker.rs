@@ -60,7 +60,7 @@ impl Linker {
                 Speech::Rich => command.arg0("cuweld").env("RAYON_NUM_THREADS", "1"),
             };
             // The tool note must not tell the two apart.
-            command.env("CUWELD_NOTE_AS", "nvlink-13.0.88");
+            command.env("CUWELD_COMPAT", "nvlink-13.0.88");
             let (status, messages) = run(&mut command)?;
             outcome.messages.push_str(&messages);
             outcome.status = status;

@@ -1,5 +1,6 @@
 //! Rules about the project's own files that no compiler checks.
 
+use cuweld::imitations::Imitation;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -147,6 +148,25 @@ fn the_design_describes_what_is_there() {
     for phase in phases() {
         if !design.contains(&format!("**{phase}**")) {
             problems.push(format!("DESIGN.md does not describe the phase {phase}"));
+        }
+    }
+    assert_none(&problems);
+}
+
+/// What the reference is imitated in is what the design says, row by row.
+#[test]
+fn the_design_lists_every_imitation() {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let design = text("DESIGN.md");
+    let list = design.split_once("\n## Ways of the reference").map(|(_, rest)| rest.split("\n## ").next().unwrap_or(rest));
+    let listed: BTreeSet<String> = list.unwrap_or_default().split("\n- ").skip(1).map(words).collect();
+    let expected: BTreeSet<String> = Imitation::ALL.iter().map(|imitation| words(&imitation.to_string())).collect();
+    let missing = expected.difference(&listed).map(|row| format!("DESIGN.md lacks: - {row}"));
+    let mut problems: Vec<String> =
+        missing.chain(listed.difference(&expected).map(|row| format!("DESIGN.md has: - {row}"))).collect();
+    for case in Imitation::ALL.iter().flat_map(|imitation| imitation.row().cases) {
+        if !root().join("tests/cases").join(case).exists() {
+            problems.push(format!("an imitation names the case {case}, which does not exist"));
         }
     }
     assert_none(&problems);

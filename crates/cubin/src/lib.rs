@@ -39,6 +39,7 @@ pub mod info;
 pub mod mercury;
 pub mod note;
 pub mod read;
+pub mod release;
 pub mod relocation;
 pub mod section;
 pub mod symbol;

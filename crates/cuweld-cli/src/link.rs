@@ -12,11 +12,15 @@ use crate::room::Room;
 use crate::save;
 use crate::side_files;
 use crate::transfer::Transfer;
+use cubin::release::{Release, Tool};
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
+use cuweld::imitations::Imitations;
 use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, explain_missing_names, nothing_to_link, unpack};
-use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ToolNoteText, UnifiedIndex};
+use cuweld::options::{
+    KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ReleaseChoice, ToolNoteText, UnifiedIndex,
+};
 use cuweld::trace::Trace;
 use cuweld::{Demand, Finished, Input, LeastMemory, Linked};
 use std::fs::File;
@@ -306,18 +310,28 @@ fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'stat
     }
 }
 
+/// The variables that do what `--compat` does.
+pub const COMPATIBILITY_VARIABLES: [&str; 2] = ["CUWELD_COMPAT", "CUWELD_NOTE_AS"];
+
+/// The release whose program is to be imitated.
+fn imitated_release(arguments: &LinkArguments) -> Option<&'static Release> {
+    let variable = |name: &&str| std::env::var(name).ok();
+    let named = arguments.compat.clone().or_else(|| COMPATIBILITY_VARIABLES.iter().find_map(variable))?;
+    Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::Nvlink).map(|(_, release)| release)
+}
+
 /// What the library is asked for.
 fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Target, unpacked: &Unpacked<'_>) -> Options {
     let (mode, roots) = (&arguments.link, &arguments.roots);
-    let note_as = arguments.note.note_as.clone().or_else(|| std::env::var("CUWELD_NOTE_AS").ok());
+    let imitated = imitated_release(arguments);
     let note_options = match &arguments.note.other_options {
         _ if arguments.note.omit_options => "",
         Some(other) => other,
         None => &arguments.note.options,
     };
-    let mut note = match note_as.as_deref() {
-        Some("nvlink-13.0.88") => ToolNoteText::nvlink_13_0_88(note_options),
-        _ => ToolNoteText::cuweld(note_options),
+    let mut note = match imitated {
+        Some(release) => ToolNoteText::nvlink(release, note_options),
+        None => ToolNoteText::cuweld(note_options),
     };
     note.object = arguments.note.object.clone();
     if let Some(name) = &arguments.messages.tool_name {
@@ -330,9 +344,10 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
     } else {
         unpacked.host_references.kernel_roots().unwrap_or_default()
     };
+    let release = imitated.or_else(|| Release::by_name(arguments.release.as_deref()?));
     Options {
-        // Files are compared to find differences, and known ones would only hide others.
-        imitate_defects: note_as.as_deref() == Some("nvlink-13.0.88"),
+        release: release.map_or(ReleaseChoice::AtLeast(Release::oldest()), ReleaseChoice::Exactly),
+        imitations: imitated.map_or(Imitations::NONE, Imitations::of),
         output: if mode.relocatable { OutputKind::Relocatable } else { OutputKind::Executable },
         debug: mode.debug,
         suppress_debug_info: mode.suppress_debug_info,
@@ -345,7 +360,6 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         newest_api: mode.api_version,
         allow_undefined_globals: mode.allow_undefined_globals,
         force_explicit_addends: mode.force_rela,
-        refuse_newer_objects: messages.as_reference(arguments),
         suppress_stack_size_warning: arguments.messages.suppress_stack_size_warning,
         stack_warning_per_call: messages.as_reference(arguments),
         extra_warnings: arguments.messages.extra_warnings,

@@ -12,6 +12,7 @@
 //! become ordinary ones, since their members may be anywhere.
 
 use crate::inputs::{Files, Given};
+use crate::link::COMPATIBILITY_VARIABLES;
 use crate::options::{self, InputItem, LinkArguments, Members, Repeated};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld_toolkit::Search;
@@ -215,11 +216,11 @@ fn shell_word(word: &OsStr) -> String {
 fn repeat_script(arguments: &LinkArguments) -> String {
     let note = &arguments.note;
     let options = note.other_options.as_deref().unwrap_or(&note.options);
-    let note_as = std::env::var("CUWELD_NOTE_AS").ok().filter(|_| note.note_as.is_none());
-    let note_as = note_as.map(|tool| format!(" CUWELD_NOTE_AS={}", shell_word(tool.as_ref()))).unwrap_or_default();
+    let compat = COMPATIBILITY_VARIABLES.iter().find_map(|name| std::env::var(name).ok()).filter(|_| arguments.compat.is_none());
+    let compat = compat.map(|tool| format!(" CUWELD_COMPAT={}", shell_word(tool.as_ref()))).unwrap_or_default();
     format!(
         "#!/bin/sh\n# Repeats a link that cuweld {} saved. CUWELD is the program to do it.\ncd \"$(dirname \"$0\")\" || exit\n\
-         exec env{note_as} \"${{CUWELD:-cuweld}}\" @options.txt --note-options={} \"$@\"\n",
+         exec env{compat} \"${{CUWELD:-cuweld}}\" @options.txt --note-options={} \"$@\"\n",
         env!("CARGO_PKG_VERSION"),
         shell_word(options.as_ref())
     )

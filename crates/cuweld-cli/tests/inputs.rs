@@ -289,16 +289,23 @@ fn damaged_containers_are_named() {
 
 #[test]
 fn objects_of_a_newer_toolkit() {
-    let newer = code_of_toolkit(134);
-    let warning = "cuweld: warning[CW3022]: Input file 'a.cubin' was made by a newer toolkit (134) than is known here (130)\n";
-    let outcome = link(&[("a.cubin", &newer)], &["a.cubin"]);
+    let unknown = code_of_toolkit(199);
+    let warning = "cuweld: warning[CW3022]: Input file 'a.cubin' was made by a newer toolkit (199) than is known here (134)\n";
+    let outcome = link(&[("a.cubin", &unknown)], &["a.cubin"]);
     assert_eq!((outcome.status, outcome.messages.as_str(), &outcome.kernels[..]), (0, warning, &["first".to_owned()][..]));
-    check_failure(
-        &[("a.cubin", &newer)],
-        &["--diagnostics=nvlink", "a.cubin"],
-        1,
-        &["nvlink fatal   : Input file 'a.cubin' newer than toolkit (134 vs 130)"],
-    );
+    let newer = code_of_toolkit(134);
+    for accepting in [&["a.cubin"][..], &["--diagnostics=nvlink", "a.cubin"], &["--release=13.4", "a.cubin"]] {
+        let outcome = link(&[("a.cubin", &newer)], accepting);
+        assert_eq!((outcome.status, outcome.messages.as_str()), (0, ""), "{accepting:?}");
+    }
+    for (refusing, known) in [("--compat=nvlink-13.0.88", 130), ("--release=13.0", 130), ("--release=13.3", 133)] {
+        check_failure(
+            &[("a.cubin", &newer)],
+            &[refusing, "--diagnostics=nvlink", "a.cubin"],
+            1,
+            &[&format!("nvlink fatal   : Input file 'a.cubin' newer than toolkit (134 vs {known})")],
+        );
+    }
     check_failure(
         &[("a.cubin", &code_of_toolkit(118))],
         &["--diagnostics=nvlink", "a.cubin"],

@@ -25,6 +25,7 @@
 mod demangle;
 pub mod diagnostics;
 mod id;
+pub mod imitations;
 pub mod inputs;
 pub mod kernels;
 pub mod link;
@@ -35,7 +36,7 @@ mod stubs;
 pub mod trace;
 mod views;
 
-pub use cubin::target;
+pub use cubin::{release, target};
 pub use link::link_with;
 pub use linker::{Added, Linked, Linker, link};
 pub use phases::finalize::Finished;

@@ -1,6 +1,8 @@
 //! What a link is asked to do.
 
+use crate::imitations::{Imitation, Imitations};
 use cubin::note::ToolNote;
+use cubin::release::Release;
 use cubin::target::{Target, Views};
 use cubin::unified::{Index, NotAnIndex};
 
@@ -40,8 +42,6 @@ pub struct Options {
     pub allow_undefined_globals: bool,
     /// Write every relocation with an explicit addend (`-force-rela`).
     pub force_explicit_addends: bool,
-    /// Refuse objects that a newer toolkit made than any that is known, instead of warning of them.
-    pub refuse_newer_objects: bool,
     /// Do not warn about kernels whose stack size can not be known.
     pub suppress_stack_size_warning: bool,
     /// Warn about those once per call that leads to a recursion, as the reference linker does, instead of once for all.
@@ -56,12 +56,10 @@ pub struct Options {
     pub largest_image: Option<u64>,
     /// Listings that are made on request.
     pub listings: Listings,
-    /// Make the same mistakes as the reference linker where those change the program, for comparing files; never the default.
-    ///
-    /// It drops relocations of constants that name a weak function or variable whose copy in the same object was lost; it
-    /// lets equal constants overlap with others when it knows which kernels are used; and in a relocatable output it applies
-    /// relocations whose values only the final link can know.
-    pub imitate_defects: bool,
+    /// The release of CUDA whose rules the output follows.
+    pub release: ReleaseChoice,
+    /// Which defects of the reference linker to imitate, for comparing files; never the default.
+    pub imitations: Imitations,
     /// The note that says which tool made the file.
     pub note: ToolNoteText,
 }
@@ -86,6 +84,36 @@ impl UnifiedIndex {
 
     pub(crate) fn index(&self) -> &Index {
         &self.index
+    }
+}
+
+/// Which release of CUDA a link follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReleaseChoice {
+    /// The newest that an input names, or this one if it is newer. Of objects that are newer than all known releases, the link warns.
+    AtLeast(&'static Release),
+    /// This one, which refuses newer objects.
+    Exactly(&'static Release),
+}
+
+impl ReleaseChoice {
+    /// The release for a link of objects of which `toolkit` made the newest.
+    pub(crate) fn settle(self, toolkit: Option<u32>) -> &'static Release {
+        match self {
+            Self::Exactly(release) => release,
+            Self::AtLeast(least) => {
+                let newest = toolkit.map_or(least, Release::for_toolkit);
+                if newest.toolkit > least.toolkit { newest } else { least }
+            }
+        }
+    }
+
+    /// The newest release whose objects are linked without a word.
+    pub(crate) fn limit(self) -> &'static Release {
+        match self {
+            Self::Exactly(release) => release,
+            Self::AtLeast(_) => Release::newest(),
+        }
     }
 }
 
@@ -168,24 +196,24 @@ impl ToolNoteText {
         }
     }
 
-    /// The note that nvlink 13.0.88 would write: for comparing files, never the default.
-    pub fn nvlink_13_0_88(options: &str) -> Self {
+    /// The note that nvlink of a release would write: for comparing files, never the default.
+    pub fn nvlink(release: &Release, options: &str) -> Self {
         ToolNoteText {
             object: String::new(),
             tool: "nvlink".into(),
-            version: "Cuda compilation tools, release 13.0, V13.0.88".into(),
-            build: "Build cuda_13.0.r13.0/compiler.36424714_0".into(),
+            version: release.nvlink.version_text.into(),
+            build: release.nvlink.build_text.into(),
             options: options.into(),
         }
     }
 
-    /// The note that libnvJitLink 13.0.88 would write: for comparing files, never the default.
-    pub fn nvjitlink_13_0_88() -> Self {
+    /// The note that libnvJitLink of a release would write: for comparing files, never the default.
+    pub fn nvjitlink(release: &Release) -> Self {
         ToolNoteText {
             object: "in-memory-ELF-image".into(),
             tool: "nvJIT API".into(),
-            version: "Cuda compilation tools, release 13.0, V13.0.88".into(),
-            build: "Build system must define TOOLS_VERSION_EXTENDED".into(),
+            version: release.nvjitlink.version_text.into(),
+            build: release.nvjitlink.build_text.into(),
             options: "JIT API Command Line Options".into(),
         }
     }
@@ -215,7 +243,6 @@ impl Options {
             unified_index: None,
             allow_undefined_globals: false,
             force_explicit_addends: false,
-            refuse_newer_objects: false,
             suppress_stack_size_warning: false,
             stack_warning_per_call: false,
             extra_warnings: false,
@@ -223,9 +250,15 @@ impl Options {
             dump_call_graph: None,
             largest_image: None,
             listings: Listings::default(),
-            imitate_defects: false,
+            release: ReleaseChoice::AtLeast(Release::oldest()),
+            imitations: Imitations::NONE,
             note: ToolNoteText::cuweld(&format!("-arch {} ", target.name)),
         }
+    }
+
+    /// Whether the reference linker is imitated in this.
+    pub(crate) fn imitates(&self, imitation: Imitation) -> bool {
+        self.imitations.contains(imitation)
     }
 
     /// Whether unused code is removed at all.
@@ -246,7 +279,8 @@ impl Options {
     /// The most bytes of static shared memory that a kernel may have.
     pub(crate) fn shared_limit(&self) -> u64 {
         // Told to reserve nothing, the reference linker still does not count what is reserved elsewhere.
-        let uncounted = self.imitate_defects && self.omit_reserved_shared && self.target.views == Views::One;
+        let uncounted =
+            self.imitates(Imitation::UncountedReservedShared) && self.omit_reserved_shared && self.target.views == Views::One;
         self.target.static_shared_limit(self.extended_shared) + if uncounted { self.target.reserved_shared } else { 0 }
     }
 
@@ -264,7 +298,7 @@ impl Options {
     /// Whether every relocation is left for a later link, which alone can know the addresses. The reference linker settles some
     /// too early.
     pub(crate) fn keeps_relocations(&self) -> bool {
-        !self.executable() && !self.imitate_defects
+        !self.executable() && !self.imitates(Imitation::RelocatableSettles)
     }
 
     /// Whether the output is linked for good without an index of unified functions, so that nothing refers to their tables.

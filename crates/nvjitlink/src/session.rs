@@ -6,9 +6,11 @@ use crate::options::{self, Wanted};
 use crate::result::Outcome;
 use crate::threads;
 use cuweld::diagnostics::{Diagnostic, Failure, Message};
+use cuweld::imitations::Imitations;
 use cuweld::inputs::lower::{CompileOptions, CompilerError, Compilers, LinkTimeOptimization, Optimization, Scope};
 use cuweld::inputs::{Code, Skipped, Why};
-use cuweld::options::{KernelRoots, Options, OutputKind, ToolNoteText};
+use cuweld::options::{KernelRoots, Options, OutputKind, ReleaseChoice, ToolNoteText};
+use cuweld::release::{Release, Tool};
 use cuweld::{Added, Linker};
 use cuweld_toolkit::{Search, ToolkitCompilers};
 use std::borrow::Cow;
@@ -99,11 +101,8 @@ impl Asked {
     }
 }
 
-/// The variable that names the tool whose note images get, so that they can be compared with that tool's.
-const NOTE_VARIABLE: &str = "CUWELD_NOTE_AS";
-
-/// The library that this one stands in for.
-const REFERENCE: &str = "nvjitlink-13.0.88";
+/// The variables that name the tool whose images to make, as in `nvjitlink-13.4.92`, so that they can be compared with that tool's.
+const COMPATIBILITY_VARIABLES: [&str; 2] = ["CUWELD_COMPAT", "CUWELD_NOTE_AS"];
 
 impl Session {
     /// Creates a link. `own_create` is where this library's `nvJitLinkCreate` is, so that it does not take itself for the toolkit's.
@@ -335,10 +334,16 @@ impl Link {
     }
 }
 
+/// The release of libnvJitLink whose images are to come out.
+fn imitated_release() -> Option<&'static Release> {
+    let named = COMPATIBILITY_VARIABLES.iter().find_map(|variable| std::env::var(variable).ok())?;
+    Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::NvJitLink).map(|(_, release)| release)
+}
+
 /// What the linker is asked for.
 fn link_options(wanted: &Wanted) -> Option<Options> {
     let architecture = wanted.architecture.as_ref()?;
-    let imitates = std::env::var_os(NOTE_VARIABLE).is_some_and(|name| name == REFERENCE);
+    let imitated = imitated_release();
     let names_are_given = !wanted.kernels_used.is_empty() || !wanted.variables_used.is_empty();
     Some(Options {
         output: if wanted.relocatable { OutputKind::Relocatable } else { OutputKind::Executable },
@@ -349,9 +354,9 @@ fn link_options(wanted: &Wanted) -> Option<Options> {
             false => KernelRoots::All,
         },
         stack_warning_per_call: true,
-        imitate_defects: imitates,
-        refuse_newer_objects: imitates,
-        note: if imitates { ToolNoteText::nvjitlink_13_0_88() } else { ToolNoteText::cuweld("JIT") },
+        release: imitated.map_or(ReleaseChoice::AtLeast(Release::oldest()), ReleaseChoice::Exactly),
+        imitations: imitated.map_or(Imitations::NONE, Imitations::of),
+        note: imitated.map_or_else(|| ToolNoteText::cuweld("JIT"), ToolNoteText::nvjitlink),
         ..Options::new(architecture.target)
     })
 }

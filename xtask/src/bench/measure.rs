@@ -33,7 +33,7 @@ impl Linker {
         let begin = Instant::now();
         let mut child = Command::new(&self.program)
             .args(["-arch", architecture, "-optf", LIST, "-o", self.output])
-            .env("CUWELD_NOTE_AS", "nvlink-13.0.88")
+            .env("CUWELD_COMPAT", "nvlink-13.0.88")
             .current_dir(&inputs.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

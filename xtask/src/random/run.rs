@@ -141,7 +141,7 @@ fn replay_script(program: &Program, arguments: &[String]) -> String {
     for unit in &program.units {
         script += &format!("ptxas {}\n", assembler_arguments(unit).join(" "));
     }
-    script += &format!("CUWELD_NOTE_AS=nvlink-13.0.88 \"${{1:-nvlink}}\" {}\n", arguments.join(" "));
+    script += &format!("CUWELD_COMPAT=nvlink-13.0.88 \"${{1:-nvlink}}\" {}\n", arguments.join(" "));
     script
 }
 
@@ -169,7 +169,7 @@ pub fn link_as(linker: &Path, signature: Signature, arguments: &[String], folder
     let file = File::create(&text).map_err(failed)?;
     let mut command = Command::new(linker);
     if signature == Signature::Reference {
-        command.env("CUWELD_NOTE_AS", "nvlink-13.0.88");
+        command.env("CUWELD_COMPAT", "nvlink-13.0.88");
     }
     let mut child = command
         .args(arguments)

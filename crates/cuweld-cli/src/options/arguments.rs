@@ -65,6 +65,10 @@ pub struct LinkArguments {
     pub messages: Messages,
     /// What is written beside the result.
     pub files: SideFiles,
+    /// The release of CUDA to follow (`--release`).
+    pub release: Option<String>,
+    /// The tool to imitate (`--compat`).
+    pub compat: Option<String>,
     /// What the note of the result says.
     pub note: NoteText,
     /// How the link is carried out, without an effect on the result.
@@ -330,8 +334,6 @@ pub struct NoteText {
     pub object: String,
     /// The options, as the reference would list them.
     pub options: String,
-    /// Write it in the name of this tool (`--note-as`).
-    pub note_as: Option<String>,
     /// Leave the options out (`--no-command-line-note`).
     pub omit_options: bool,
     /// Write these options instead (`--note-options`).

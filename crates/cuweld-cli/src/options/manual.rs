@@ -31,7 +31,7 @@ pub fn manual_page() -> String {
         }
     }
     page.push_str(
-        ".SH ENVIRONMENT\n.TP\n.B CUWELD_NOTE_AS\nThe same as \\-\\-note\\-as.\n\
+        ".SH ENVIRONMENT\n.TP\n.B CUWELD_COMPAT\nThe same as \\-\\-compat.\n\
          .SH EXIT STATUS\n\
          0 for success, also with warnings; 255 if the program that is linked is at fault, as with an undefined\n\
          reference; 1 for anything else.\n",

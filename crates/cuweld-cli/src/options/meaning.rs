@@ -26,10 +26,11 @@ pub(super) fn link(typed: &Typed, arch: &str, architecture: Architecture, warnin
         compile: compile(typed),
         messages: messages(typed),
         files: side_files(typed),
+        release: text(typed, Id::Release),
+        compat: text(typed, Id::Compat).or_else(|| text(typed, Id::NoteAs)),
         note: NoteText {
             object: note::note_object(typed),
             options: note::note_options(typed),
-            note_as: text(typed, Id::NoteAs),
             omit_options: typed.has(Id::NoCommandLineNote),
             other_options: text(typed, Id::NoteOptions),
         },

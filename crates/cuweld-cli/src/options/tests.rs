@@ -86,7 +86,7 @@ fn groups_must_be_closed_and_not_nested() {
 fn extensions_reach_their_fields() -> Result<(), String> {
     let link = link(&[
         "a.o", "-u", "f", "--undefined=g", "-z", "now", "--diagnostics=json", "--threads=4", "--no-command-line-note",
-        "--note-as=nvlink-13.0.88", "--save-dir=D", "--print-gc-sections", "--why-live=k", "--trace", "-Map=M", "--cref",
+        "--compat=nvlink-13.4.92", "--release=13.2", "--save-dir=D", "--print-gc-sections", "--why-live=k", "--trace", "-Map=M", "--cref",
         "--error-limit=0", "--toolkit=T", "--time-trace=J", "--finalizer", "F", "--max-unpacked=2G",
     ])?;
     assert_eq!(link.roots.undefined, ["f", "g"]);
@@ -97,7 +97,7 @@ fn extensions_reach_their_fields() -> Result<(), String> {
     assert_eq!(link.execution.threads, Some(4));
     assert_eq!(link.execution.max_unpacked, Some(2 << 30));
     assert!(link.note.omit_options);
-    assert_eq!(link.note.note_as.as_deref(), Some("nvlink-13.0.88"));
+    assert_eq!((link.compat.as_deref(), link.release.as_deref()), (Some("nvlink-13.4.92"), Some("13.2")));
     assert_eq!(link.files.save_dir, Some(PathBuf::from("D")));
     assert_eq!(link.files.map, Some(PathBuf::from("M")));
     assert_eq!(link.files.time_trace, Some(PathBuf::from("J")));

@@ -108,7 +108,7 @@ messages! {
     3003 Fatal NotADeviceObject { file: String } "cubin not an elf?"
         "The file is none of the kinds that a device link takes. The message says what it looks like.";
     3004 Fatal NewerThanToolkit { file: String, found: u32, known: u32 } "Input file '{file}' newer than toolkit ({found} vs {known})"
-        "The object was made by a newer compiler than the linker knows. Without `--diagnostics=nvlink` this is only a warning.";
+        "The object was made by a newer compiler than the linker knows. Leave out `--release` and `--compat` to link it all the same.";
     3005 Fatal OlderThanSupported { file: String } "Input file '{file}' must be recompiled with toolkit >= Cuda 12.0"
         "Objects for sm_90 that were made before CUDA 12.0 use conventions that changed.";
     3006 Fatal BadContainer { file: String, problem: String } "Input file '{file}' can not be unpacked: {problem}"
@@ -147,7 +147,7 @@ messages! {
         "What the optimizer says.";
     3022 Warning NewerObject { file: String, found: u32, known: u32 } "Input file '{file}' was made by a newer toolkit ({found}) than is known here ({known})"
         "The object has the format that is known, so it was linked. Should its compiler rely on something new, the result may be wrong: \
-         check whether there is a newer version of the linker. Called as nvlink, the linker refuses such objects.";
+         check whether there is a newer version of the linker. With `--release` or `--compat`, such objects are refused.";
     3023 Error NewerApi { file: String, found: u32, newest: i32 } "Object '{file}' has cuda-api-version of {found} which is greater than version on link line ({newest})"
         "A function of the object was compiled for a newer version of the driver's interface than '-cuda-api-version' allows.";
     3024 Fatal NoUnifiedIndex {} "Unified symbols found but index file not specified."

@@ -9,6 +9,7 @@ use super::callgraph::CallGraph;
 use super::load::Inputs;
 use super::resolve::Resolution;
 use crate::id::{FunctionId, Id, IdMap, IdVec};
+use crate::imitations::Imitation;
 use crate::options::{KernelRoots, Options};
 use std::collections::{BTreeMap, HashSet};
 
@@ -90,7 +91,8 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
         let is_kept = |id: FunctionId| keep.contains(resolution.name(id));
         let roots: Vec<FunctionId> = functions.ids().filter(|&id| is_root(id) || is_kept(id)).collect();
         // The reference linker takes a program's only kernel for all of it, and removes what only unified functions call.
-        let follows_stubs = !(options.imitate_defects && functions.ids().filter(|&id| is_root(id)).count() == 1);
+        let follows_stubs =
+            !(options.imitates(Imitation::LoneKernelIsEverything) && functions.ids().filter(|&id| is_root(id)).count() == 1);
         let entered = stubs.iter().copied().filter(|_| follows_stubs);
         for function in reachable(graph, roots.into_iter().chain(entered)) {
             live[function] = true;

@@ -18,6 +18,7 @@ use super::reach;
 use super::resolve::Resolution;
 use crate::diagnostics::{Message, Report};
 use crate::id::{FunctionId, Id, IdMap, IdSet};
+use crate::imitations::Imitation;
 use crate::options::Options;
 use cubin::info::Attribute;
 use std::collections::HashSet;
@@ -164,7 +165,10 @@ pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) 
     let mut kernels: IdMap<FunctionId, Properties> = (facts.live.kernels().iter())
         .map(|&kernel| {
             let reached = &flows[facts.components.of(facts.graph, kernel)];
-            (kernel, facts.properties(kernel, reached, whole_program.as_ref(), options.imitate_defects))
+            (
+                kernel,
+                facts.properties(kernel, reached, whole_program.as_ref(), options.imitates(Imitation::LoneKernelKeepsItsOwn)),
+            )
         })
         .collect();
     facts.add_sums_and_lists(&mut kernels);
@@ -274,7 +278,7 @@ impl Facts<'_, '_> {
         flow
     }
 
-    fn properties(&self, kernel: FunctionId, reached: &Flow, whole_program: Option<&Flow>, imitate_defects: bool) -> Properties {
+    fn properties(&self, kernel: FunctionId, reached: &Flow, whole_program: Option<&Flow>, lone_keeps_own: bool) -> Properties {
         let attributes = self.attributes.of(kernel);
         let flow = whole_program.unwrap_or(reached);
         let all = flow.externs_in_order();
@@ -292,7 +296,7 @@ impl Facts<'_, '_> {
         }
 
         // The reference linker does not raise these two of a lone kernel, as it does for one of several.
-        let keeps_own = whole_program.is_some() && imitate_defects;
+        let keeps_own = whole_program.is_some() && lone_keeps_own;
         let own_sparsity = attributes.sparsity.filter(|_| keeps_own).map(|own| own | (flow.sparsity & UNKNOWN_SPARSITY));
         let mut values = [None; FLOWING.len()];
         let mut missing: Vec<(usize, Moment)> = Vec::new();

@@ -8,6 +8,12 @@ const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summ
     Row { origin: Origin::Extension, ..Row::new(id, long, short, takes, summary) }
 }
 
+/// The releases that can be followed.
+const RELEASES: &[&str] = &["13.0", "13.1", "13.2", "13.3", "13.4"];
+
+/// The tools that can be imitated.
+const TOOLS: &[&str] = &["nvlink-13.0.88", "nvlink-13.1.115", "nvlink-13.2.86", "nvlink-13.3.73", "nvlink-13.4.92"];
+
 #[rustfmt::skip] // a table reads better with several columns on a line
 pub(super) const ROWS: &[Row] = &[
     // clang's wrapper of nvlink passes these two on without their values.
@@ -40,10 +46,16 @@ pub(super) const ROWS: &[Row] = &[
         "Leave the options out of the note, so that the result does not depend on paths.",
     ),
     row(
-        NoteAs, "note-as", "", Takes::Keyword { name: "tool", allowed: &["nvlink-13.0.88"] },
-        "Write the note that this tool would write.",
+        Release, "release", "", Takes::Keyword { name: "release", allowed: RELEASES },
+        "The release of CUDA whose rules to follow.",
     )
-    .details("Makes results comparable byte for byte. The environment variable CUWELD_NOTE_AS does the same."),
+    .details("Objects of newer releases are refused. The default is the newest release that an input names."),
+    row(
+        Compat, "compat", "", Takes::Keyword { name: "tool", allowed: TOOLS },
+        "Make the file that this tool would make: its release, its note and its defects.",
+    )
+    .details("Makes results comparable byte for byte. The environment variable CUWELD_COMPAT does the same."),
+    row(NoteAs, "note-as", "", Takes::Keyword { name: "tool", allowed: TOOLS }, "The same as --compat, as is CUWELD_NOTE_AS."),
     row(NoteOptions, "note-options", "", Text("text"), "Write this text into the note instead of the options."),
     row(SaveDir, "save-dir", "", Text("folder"), "Copy all inputs and a script that repeats this link into a new folder.")
         .details("The folder holds everything that the link depends on but the CUDA toolkit: it can be sent to someone else."),
@@ -68,3 +80,15 @@ pub(super) const ROWS: &[Row] = &[
         "Print the manual page or a shell's completions, and do nothing else.",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cubin::release::Release;
+
+    #[test]
+    fn every_release_can_be_named() {
+        assert!(Release::all().iter().map(|release| release.name).eq(RELEASES.iter().copied()));
+        assert!(Release::all().iter().map(|release| format!("nvlink-{}", release.nvlink.version)).eq(TOOLS.iter().copied()));
+    }
+}

@@ -84,6 +84,8 @@ pub enum Id {
     Explain,
     Threads,
     NoCommandLineNote,
+    Release,
+    Compat,
     NoteAs,
     NoteOptions,
     SaveDir,

@@ -2,6 +2,7 @@
 
 use super::Facts;
 use crate::id::FileId;
+use crate::imitations::Imitation;
 use crate::phases::load::{Place, Role};
 use crate::phases::resolve::Fate;
 use crate::views::View;
@@ -13,9 +14,6 @@ use cubin::target::{Variant, Views};
 
 /// Describes relocation type 0x73 (a constant's offset, 17 bits at bit 37, and bank, 5 bits at bit 54) to the driver.
 pub const RELOCATION_ACTIONS: [u8; 16] = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0x00, 0x05, 0x36];
-
-/// The toolkit whose conventions the output follows.
-const TOOLKIT: u16 = 130;
 
 /// The linker's own note, then those of the inputs, in link order. A relocatable output has the linker's alone.
 pub fn tools(facts: &Facts<'_, '_>) -> Vec<u8> {
@@ -34,7 +32,8 @@ pub fn tools(facts: &Facts<'_, '_>) -> Vec<u8> {
 pub fn cuda(facts: &Facts<'_, '_>) -> Vec<u8> {
     let oldest = facts.inputs.files().iter().filter_map(|file| file.virtual_sm).min();
     let virtual_sm = oldest.unwrap_or(facts.options.target.number);
-    CudaInfo { note_version: cubin::note::LAYOUT_VERSION, virtual_sm: virtual_sm as u16, toolkit: TOOLKIT }.encode()
+    CudaInfo { note_version: cubin::note::LAYOUT_VERSION, virtual_sm: virtual_sm as u16, toolkit: facts.inputs.release().toolkit }
+        .encode()
 }
 
 /// The properties that decide where the code runs.
@@ -71,7 +70,7 @@ pub fn compatibility(facts: &Facts<'_, '_>) -> Vec<u8> {
                 let said = record.payload.first_chunk().filter(|_| is_for_target).map_or(0, |&bytes| u64::from_le_bytes(bytes));
                 // The reference linker gives a bit back when the code that cleared it is left out. It goes by the instructions,
                 // which is none of a linker's business: what the compiler says of the whole object always holds.
-                let here = match is_for_target && facts.options.imitate_defects {
+                let here = match is_for_target && facts.options.imitates(Imitation::FastPathFromInstructions) {
                     true => fast_path::mask_of_kept(object.sm, said, &kept, &left_out),
                     false => said,
                 };

@@ -3,6 +3,7 @@
 use super::Facts;
 use super::names::Names;
 use crate::id::{FunctionId, IdRange, InputSymbolId, SectionId, SymbolId};
+use crate::imitations::Imitation;
 use crate::phases::load::{InputSymbol, Place, SPACE_SHARED};
 use crate::phases::merge::{Content, Local, Placement};
 use crate::phases::number::{Entries, Extent};
@@ -98,12 +99,12 @@ pub fn section_numbers(facts: &Facts<'_, '_>, names: &Names, view: View) -> Opti
 ///
 /// The reference linker lets two numbers stand that mean something else to a reader: 0xfff2 of the machine's, which says
 /// that nobody has placed the symbol yet, and 0xff00 of the other's.
-fn direct_number(number: u32, machine: u32, imitate_defects: bool) -> Option<u16> {
+fn direct_number(number: u32, machine: u32, imitate: bool) -> Option<u16> {
     let first_reserved = u32::from(SHN_LORESERVE);
     match number {
-        _ if imitate_defects && machine == u32::from(SHN_COMMON) => Some(SHN_COMMON),
+        _ if imitate && machine == u32::from(SHN_COMMON) => Some(SHN_COMMON),
         number if number < first_reserved => u16::try_from(number).ok(),
-        number if imitate_defects && number == first_reserved && number != machine => Some(SHN_LORESERVE),
+        number if imitate && number == first_reserved && number != machine => Some(SHN_LORESERVE),
         _ => None,
     }
 }
@@ -137,7 +138,7 @@ impl Facts<'_, '_> {
     /// The number of a section, if a symbol's entry has room for it.
     fn direct_number(&self, section: SectionId, view: View) -> Option<u16> {
         let (number, machine) = (self.numbering.section(section, view), self.numbering.section(section, View::Machine));
-        direct_number(number, machine, self.options.imitate_defects)
+        direct_number(number, machine, self.options.imitates(Imitation::ReservedSectionNumbers))
     }
 
     /// The section that a symbol is in, and its address there.
@@ -277,7 +278,7 @@ impl Facts<'_, '_> {
                 None => Position { section: None, value: align.get().into(), common: true },
             };
         }
-        if is_dynamic(symbol) && !self.options.executable() && self.options.imitate_defects {
+        if is_dynamic(symbol) && !self.options.executable() && self.options.imitates(Imitation::RelocatableSettlesDynamicShared) {
             return Position { section: self.plan.module_shared(), value: 0, common: false };
         }
         if let Some(definition) = symbol.definition {

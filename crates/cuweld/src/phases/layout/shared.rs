@@ -24,6 +24,7 @@ mod relocatable;
 use super::Facts;
 use super::sort::{Tie, dealt_merge_sort};
 use crate::id::{FunctionId, Id, IdMap, IdSet, SectionId, SymbolId};
+use crate::imitations::Imitation;
 use crate::phases::merge::{SharedPlacement, SharedVariable};
 use crate::phases::reach;
 use crate::phases::resolve::{is_dynamic, is_shared_variable};
@@ -204,7 +205,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     let first_stub = facts.live.stubs().first();
     let pool_users: IdSet<Class> = groups.iter().flat_map(|group| &group.users).copied().collect();
     let is_user = |stub: &FunctionId| users.class_of(*stub).is_some_and(|class| pool_users.contains(&class));
-    let stubs_have_pool = !facts.options.imitate_defects || first_stub.is_some_and(is_user);
+    let stubs_have_pool = !facts.options.imitates(Imitation::FirstStubDecidesPool) || first_stub.is_some_and(is_user);
     let has_pool = |user: FunctionId| !groups.is_empty() && (stubs_have_pool || !facts.live.is_stub(user));
 
     // The pool. Alignment takes what is reserved for the null pointer to the first address that is not zero.

@@ -20,6 +20,7 @@ use crate::inputs::Packed;
 use crate::options::Options;
 use crate::views::View;
 use cubin::read::Counts;
+use cubin::release::Release;
 use cubin::relocation::{Entries, RelocationType};
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
@@ -79,6 +80,7 @@ pub struct Inputs<'data> {
     /// Only where there are two views.
     machine_symbols: IdVec<InputSymbolId, MachineSymbol>,
     two_views: bool,
+    release: &'static Release,
     left_out: Vec<usize>,
     /// Whether a function was missing before the device runtime library was taken.
     lacks_a_function: bool,
@@ -109,8 +111,8 @@ pub struct ObjectFile<'data> {
     pub calls: Vec<CallRecord<'data>>,
     /// Its unified functions and variables, in the order of their records.
     pub unified: Vec<UnifiedEntry>,
-    /// The toolkit that made it, if it is newer than all that are known.
-    newer_toolkit: Option<u32>,
+    /// The toolkit that made it, as it records it: 130 for CUDA 13.0.
+    toolkit: Option<u32>,
 }
 
 /// A function or variable that has a place in a table which several programs share.
@@ -338,6 +340,11 @@ impl<'data> Inputs<'data> {
         &self.left_out
     }
 
+    /// The release of CUDA whose rules the output follows.
+    pub fn release(&self) -> &'static Release {
+        self.release
+    }
+
     /// The objects, in link order.
     pub fn files(&self) -> &IdVec<FileId, ObjectFile<'data>> {
         &self.files
@@ -459,9 +466,10 @@ pub fn load<'data>(inputs: &[Input<'data>], options: &Options, report: &mut Repo
         }
         loaded
     };
+    let known = u32::from(options.release.limit().toolkit);
     for object in loaded.files.iter() {
-        if let Some(found) = object.newer_toolkit {
-            report.say(Message::NewerObject { file: object.name.into(), found, known: read::KNOWN_TOOLKIT });
+        if let Some(found) = object.toolkit.filter(|&found| found > known) {
+            report.say(Message::NewerObject { file: object.name.into(), found, known });
         }
     }
     Ok(loaded)
@@ -519,7 +527,7 @@ fn read_all<'data>(
     }
     let (sections, symbols, name_hashes) = (sections.into(), symbols.into(), name_hashes.into());
     let (left_out, lacks_a_function) = demand::left_out(inputs, others, &objects, &symbols, &options.keep);
-    let mut files = IdVec::with_capacity(objects.len());
+    let mut files: IdVec<FileId, ObjectFile<'data>> = IdVec::with_capacity(objects.len());
     for (index, object) in objects.into_iter().enumerate() {
         if let Some(object) = object
             && left_out.binary_search(&index).is_err()
@@ -528,7 +536,8 @@ fn read_all<'data>(
         }
     }
     let (machine_symbols, two_views) = (machine_symbols.into(), views == Views::Two);
-    Ok(Inputs { files, sections, symbols, name_hashes, machine_symbols, two_views, left_out, lacks_a_function })
+    let release = options.release.settle(files.iter().filter_map(|file| file.toolkit).max());
+    Ok(Inputs { files, sections, symbols, name_hashes, machine_symbols, two_views, release, left_out, lacks_a_function })
 }
 
 /// How much memory it takes at least to link objects.

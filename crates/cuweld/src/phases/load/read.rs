@@ -8,7 +8,7 @@ use super::{
 };
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
-use crate::options::Options;
+use crate::options::{Options, ReleaseChoice};
 use crate::phases::{attributes, explain};
 use crate::stubs;
 use crate::views;
@@ -85,14 +85,6 @@ pub(super) fn read<'data>(
     reader.read(input.name, rows).map(Some).map_err(damaged)
 }
 
-/// The newest toolkit whose objects are known, as objects record it.
-pub(super) const KNOWN_TOOLKIT: u32 = 130;
-
-/// The toolkit that made the object, if it is newer than all that are known.
-fn newer_toolkit(file: &File<'_>) -> Option<u32> {
-    file.toolkit().filter(|&found| found > KNOWN_TOOLKIT)
-}
-
 /// What helps where code would have to be generated.
 const COMPILE_OR_HAND_OVER: &str = "compile it for the target, or name the toolkit's linker with --finalizer";
 
@@ -112,8 +104,9 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
         return Err(Box::new(Diagnostic::new(message)));
     }
     let toolkit = file.toolkit();
-    if let Some(found) = newer_toolkit(file).filter(|_| options.refuse_newer_objects) {
-        let message = Message::NewerThanToolkit { file: name.into(), found, known: KNOWN_TOOLKIT };
+    let known = u32::from(options.release.limit().toolkit);
+    if let (ReleaseChoice::Exactly(_), Some(found)) = (options.release, toolkit.filter(|&found| found > known)) {
+        let message = Message::NewerThanToolkit { file: name.into(), found, known };
         return Err(Box::new(message.into()));
     }
     if toolkit.is_some_and(|found| found < target.oldest_toolkit) {
@@ -168,7 +161,7 @@ impl<'data> Reader<'_, 'data> {
             virtual_sm: self.file.virtual_sm(),
             calls: self.calls(rows.symbols)?,
             unified: self.unified(rows.sections, rows.symbols)?,
-            newer_toolkit: newer_toolkit(self.file),
+            toolkit: self.file.toolkit(),
         };
         rows.rebase(&mut file);
         Ok(file)

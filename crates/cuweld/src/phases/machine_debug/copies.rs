@@ -11,6 +11,7 @@
 
 use super::{Facts, word32};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId};
+use crate::imitations::Imitation;
 use crate::phases::resolve::Fate;
 use crate::views::View;
 use cubin::capsule::Capsule;
@@ -54,7 +55,7 @@ impl<'data> Facts<'_, 'data> {
         let place = || {
             let function = self.other_copy(symbol).filter(|_| addend > 0)?;
             let size = self.inputs().sections()[self.code(function)?.1].size;
-            if self.relocate.options.imitate_defects {
+            if self.relocate.options.imitates(Imitation::RangesOfReplacedCopies) {
                 let place = linked()?.cast_unsigned();
                 let is_end = place >= self.mercury_size(function)?;
                 return Some(if is_end { size } else { self.places(function).machine_from(place).unwrap_or(0) });
@@ -84,7 +85,7 @@ impl<'data> Facts<'_, 'data> {
             let function = self.relocate.resolution.function(symbol);
             // The reference linker has room for one description of a function.
             let is_first = function.is_none_or(|function| described.insert(function));
-            let imitates = self.relocate.options.imitate_defects;
+            let imitates = self.relocate.options.imitates(Imitation::RangesOfReplacedCopies);
             let is_current = self.subject(symbol, file).is_some_and(|subject| subject.is_current);
             if is_current && (is_first || !imitates) {
                 continue;

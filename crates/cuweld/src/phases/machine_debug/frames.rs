@@ -15,6 +15,7 @@
 
 use super::{Change, Draft, DraftPiece, Facts, Moved, Parts, Subject, word32, word64};
 use crate::id::{FunctionId, InputSectionId};
+use crate::imitations::Imitation;
 use crate::phases::merge::OutputSection;
 use crate::stubs;
 use cubin::relocation::{Bits, Part};
@@ -163,7 +164,8 @@ impl<'data> Facts<'_, 'data> {
             Some(Source { linked, machine, frames: self.described(linked, machine) })
         };
         let sources: Vec<Source<'data>> = pieces.par_iter().filter_map(source).collect();
-        let imitated = if self.relocate.options.imitate_defects { replaced(&sources) } else { HashSet::new() };
+        let imitated =
+            if self.relocate.options.imitates(Imitation::FramesOfReplacedCopies) { replaced(&sources) } else { HashSet::new() };
         // Only what is imitated needs the linked view.
         let linked_view: Vec<Vec<Described<'data>>> = match imitated.is_empty() {
             true => Vec::new(),

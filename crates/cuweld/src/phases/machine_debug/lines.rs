@@ -10,6 +10,7 @@
 
 use super::{Facts, Moved, Subject, word32};
 use crate::id::{FileId, InputSectionId, InputSymbolId};
+use crate::imitations::Imitation;
 use crate::phases::load::Place;
 use cubin::mercury::Places;
 use cubin::relocation::{self, Mode};
@@ -103,7 +104,9 @@ impl Facts<'_, '_> {
     fn sequence<'a>(&self, tables: &Tables<'a>, from: usize, to: usize, subject: Subject) -> Option<Sequence<'a>> {
         let bytes = match subject.is_current {
             true => Bytes::Kept(&tables.data[from..to]),
-            false if self.relocate.options.imitate_defects => Bytes::Made(self.sequence_of_copy(tables, subject)?),
+            false if self.relocate.options.imitates(Imitation::LinesOfReplacedCopies) => {
+                Bytes::Made(self.sequence_of_copy(tables, subject)?)
+            }
             false => return None,
         };
         let number = self.numbering.symbol(self.relocate.resolution.functions()[subject.function].symbol);

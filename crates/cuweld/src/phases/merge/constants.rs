@@ -9,6 +9,7 @@
 use super::plan::{Content, Name, Piece, Pieces, Placement, RelocationSections};
 use super::walk::{Cause, Walk};
 use crate::id::{FunctionId, Id, IdMap, InputSectionId, SectionId};
+use crate::imitations::Imitation;
 use crate::phases::load::InputSection;
 use crate::phases::reach;
 use crate::phases::resolve::Fate;
@@ -37,7 +38,7 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     let section = &mut walk.plan.sections[slot.section];
     // The reference linker keeps the relocations of Mercury jump tables that are gone: it ends with an error where the new table
     // is smaller, and writes the old places into the new one otherwise.
-    if walk.facts.options.imitate_defects && walk.facts.options.target.views == Views::Two {
+    if walk.facts.options.imitates(Imitation::JumpTablesOfReplacedCopies) && walk.facts.options.target.views == Views::Two {
         section.pieces.replace();
     } else {
         section.pieces = Pieces::default();
@@ -223,7 +224,7 @@ pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_
     let sections = walk.facts.inputs.sections();
     let section = &sections[id];
     let Some(place) = walk.plan.placement[id] else { return };
-    let imitate = walk.facts.options.imitate_defects;
+    let imitate = walk.facts.options.imitates(Imitation::OverlappingConstants);
     if imitate {
         let size = walk.small_constants.sizes.entry(place.section).or_default();
         let offset = size.next_multiple_of(section.align());

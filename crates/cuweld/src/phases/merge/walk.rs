@@ -5,6 +5,7 @@ use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, 
 use super::shared::SharedVariable;
 use super::unified::ENTRIES_IN_FRONT_ALIGN;
 use crate::id::{FileId, FunctionId, Id, IdMap, IdRange, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::imitations::Imitation;
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::callgraph::CallGraph;
@@ -557,7 +558,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         }
         self.create(Name::plain(".nv.callgraph"), Content::CallGraph, SectionType::CALLGRAPH, 0, 4);
         self.create(Name::plain(".nv.prototype"), Content::Prototypes, SectionType::PROTOTYPE, 0, 4);
-        if !executable && self.facts.options.imitate_defects {
+        if !executable && self.facts.options.imitates(Imitation::RelocatableSettlesDynamicShared) {
             self.list_shared_instances();
         }
         if executable {

@@ -2,6 +2,7 @@
 
 use super::{Decision, Facts, Kept, Patch, Reference, Referent};
 use crate::id::{SectionId, SymbolId};
+use crate::imitations::Imitation;
 use crate::phases::load::Place;
 use crate::phases::merge::{Content, OutputSection};
 use crate::phases::resolve::{FOLLOWS_CODE, Symbol, is_dynamic, is_shared_variable, is_texture};
@@ -71,7 +72,7 @@ impl Facts<'_, '_> {
         }
         let Some(id) = self.resolution.meaning(reference.symbol) else {
             // A label of code that the compiler removed. To the reference linker it is the null symbol, and whatever that is.
-            let start = if self.options.imitate_defects { self.plan.null_symbol_value() } else { 0 };
+            let start = if self.options.imitates(Imitation::NullSymbolValue) { self.plan.null_symbol_value() } else { 0 };
             return if reference.is_debug() { Decision::ApplyUnrecorded(reference.patch(start)) } else { Decision::Drop };
         };
         let symbol = &self.resolution.symbols()[id];

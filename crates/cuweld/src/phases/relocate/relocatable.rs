@@ -7,6 +7,7 @@
 use super::decide::{Constant, USER_CONSTANTS};
 use super::{Decision, Facts, Kept, Patch, Reference, Referent};
 use crate::id::SymbolId;
+use crate::imitations::Imitation;
 use crate::options::Options;
 use crate::phases::load::Place;
 use crate::phases::merge::Content;
@@ -24,7 +25,10 @@ const BANK_OF_NOTHING: u8 = SectionType::NULL.0.wrapping_sub(SectionType::CONSTA
 /// Whether a symbol is a variable in global memory or a constant that is still missing, in a relocatable output like the reference linker's.
 pub fn is_missing_from_relocatable(symbol: &Symbol, options: &Options) -> bool {
     let is_missing = symbol.is_undefined() && symbol.function.is_none();
-    is_missing && !options.executable() && options.imitate_defects && matches!(space(symbol), Space::Global | Space::Constant)
+    is_missing
+        && !options.executable()
+        && options.imitates(Imitation::RelocatableMissingVariables)
+        && matches!(space(symbol), Space::Global | Space::Constant)
 }
 
 fn space(symbol: &Symbol) -> Space {

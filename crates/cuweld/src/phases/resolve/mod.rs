@@ -14,6 +14,7 @@ mod walk;
 use super::intern::Interned;
 use super::load::{Inputs, Place, Role, is_shared};
 use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
+use crate::imitations::{Imitation, Imitations};
 use cubin::symbol::{Binding, SymbolKind};
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -37,7 +38,7 @@ pub struct Resolution<'data> {
     lost_ranges: IdMap<InputSectionId, Vec<Range<u64>>>,
     has_aliases: bool,
     has_lost_copies: bool,
-    imitates_defects: bool,
+    imitations: Imitations,
     replaced_before: IdMap<FunctionId, FileId>,
     variable_replaced_by: IdMap<SymbolId, FileId>,
 }
@@ -171,7 +172,9 @@ impl<'data> Resolution<'data> {
             Role::GlobalData | Role::UnifiedData => in_lost_variable(),
             // The reference linker goes by the symbol that the relocation names, and so leaves pointers to weak functions
             // and variables null in constants that do count.
-            Role::ModuleConstants(_) => is_lost && (self.imitates_defects || in_lost_variable()),
+            Role::ModuleConstants(_) => {
+                is_lost && (self.imitations.contains(Imitation::NullPointersInConstants) || in_lost_variable())
+            }
             _ => false,
         }
     }
@@ -181,7 +184,9 @@ impl<'data> Resolution<'data> {
     pub fn forgets(&self, inputs: &Inputs<'data>, target: InputSectionId, symbol: InputSymbolId) -> bool {
         let is_constant = || matches!(inputs.sections()[target].role, Role::ModuleConstants(_));
         let replaced_by = || self.meaning[symbol].and_then(|id| self.variable_replaced_by.get(&id));
-        self.imitates_defects && is_constant() && replaced_by().is_some_and(|&by| target < inputs.files()[by].sections.first())
+        self.imitations.contains(Imitation::ForgottenPointersInConstants)
+            && is_constant()
+            && replaced_by().is_some_and(|&by| target < inputs.files()[by].sections.first())
     }
 
     /// Whether any definition was lost.

@@ -35,7 +35,7 @@ pub fn resolve<'data>(
             lost_ranges: IdMap::default(),
             has_aliases: false,
             has_lost_copies: false,
-            imitates_defects: options.imitate_defects,
+            imitations: options.imitations,
             replaced_before: IdMap::default(),
             variable_replaced_by: IdMap::default(),
         },

@@ -1,0 +1,205 @@
+//! The releases of CUDA whose files are known, and what differs between their linkers.
+//!
+//! A release is a row, as an architecture is in [`crate::target`]. Who writes a file asks the row which rules it has, and never
+//! compares version numbers.
+
+/// One release of the CUDA toolkit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// Its number, as people write it: `13.4`.
+    pub name: &'static str,
+    /// Its number, as objects record it in `.note.nv.cuinfo`: 134.
+    pub toolkit: u16,
+    /// The build of `nvlink`.
+    pub nvlink: Build,
+    /// The build of libnvJitLink.
+    pub nvjitlink: Build,
+}
+
+/// The tools of a release that link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// The program.
+    Nvlink,
+    /// The library.
+    NvJitLink,
+}
+
+impl Tool {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Nvlink, Self::NvJitLink];
+
+    /// Its name, as in `nvlink-13.4.92`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Nvlink => "nvlink",
+            Self::NvJitLink => "nvjitlink",
+        }
+    }
+}
+
+/// One build of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// Its full number: `13.4.92`.
+    pub version: &'static str,
+    /// What its note says of the version.
+    pub version_text: &'static str,
+    /// What its note says of the build.
+    pub build_text: &'static str,
+}
+
+/// What every release of the library says of its build.
+const UNNAMED_BUILD: &str = "Build system must define TOOLS_VERSION_EXTENDED";
+
+macro_rules! releases {
+    ($($name:literal $toolkit:literal nvlink $nvlink:literal ($build:literal) nvjitlink $library:literal;)*) => {
+        static RELEASES: &[Release] = &[$(Release {
+            name: $name,
+            toolkit: $toolkit,
+            nvlink: Build {
+                version: $nvlink,
+                version_text: concat!("Cuda compilation tools, release ", $name, ", V", $nvlink),
+                build_text: concat!("Build cuda_", $name, ".r", $name, "/compiler.", $build),
+            },
+            nvjitlink: Build {
+                version: $library,
+                version_text: concat!("Cuda compilation tools, release ", $name, ", V", $library),
+                build_text: UNNAMED_BUILD,
+            },
+        },)*];
+    };
+}
+
+releases! {
+    "13.0" 130 nvlink "13.0.88" ("36424714_0") nvjitlink "13.0.88";
+    "13.1" 131 nvlink "13.1.115" ("37061995_0") nvjitlink "13.1.115";
+    "13.2" 132 nvlink "13.2.86" ("37953736_0") nvjitlink "13.2.86";
+    "13.3" 133 nvlink "13.3.73" ("38244171_0") nvjitlink "13.3.33";
+    "13.4" 134 nvlink "13.4.92" ("38855100_0") nvjitlink "13.4.92";
+}
+
+impl Release {
+    /// All releases, oldest first.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        RELEASES
+    }
+
+    /// The oldest release.
+    #[must_use]
+    pub fn oldest() -> &'static Self {
+        &RELEASES[0]
+    }
+
+    /// The newest release.
+    #[must_use]
+    pub fn newest() -> &'static Self {
+        &RELEASES[RELEASES.len() - 1]
+    }
+
+    /// The release of that name: `13.4`.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<&'static Self> {
+        RELEASES.iter().find(|release| release.name == name)
+    }
+
+    /// The release that a build of a tool belongs to: `nvlink-13.4.92`, or `nvlink-13.4` for whichever build is known.
+    #[must_use]
+    pub fn of_tool(tool: &str) -> Option<(Tool, &'static Self)> {
+        let (name, version) = tool.split_once('-')?;
+        let tool = Tool::ALL.iter().copied().find(|tool| tool.name() == name)?;
+        let release = RELEASES.iter().find(|release| [release.name, release.build(tool).version].contains(&version))?;
+        Some((tool, release))
+    }
+
+    /// The build of one of its tools.
+    #[must_use]
+    pub fn build(&self, tool: Tool) -> &Build {
+        match tool {
+            Tool::Nvlink => &self.nvlink,
+            Tool::NvJitLink => &self.nvjitlink,
+        }
+    }
+
+    /// The oldest release that takes the objects of a toolkit, as they record it; the newest if none does.
+    #[must_use]
+    pub fn for_toolkit(toolkit: u32) -> &'static Self {
+        RELEASES.iter().find(|release| u32::from(release.toolkit) >= toolkit).unwrap_or(Self::newest())
+    }
+
+    /// Whether the linker of this release has a rule.
+    #[must_use]
+    pub fn has(&self, rule: Rule) -> bool {
+        self.toolkit >= rule.since()
+    }
+}
+
+macro_rules! rules {
+    ($($rule:ident $since:literal $what:literal;)*) => {
+        /// What linkers do since some release.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Rule {
+            $(#[doc = $what] $rule,)*
+        }
+
+        impl Rule {
+            /// All rules.
+            pub const ALL: &[Self] = &[$(Self::$rule,)*];
+
+            /// The first toolkit that has it.
+            const fn since(self) -> u16 {
+                match self { $(Self::$rule => $since,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    DynamicSharedAligned 131 "The size of a kernel's shared memory in front of dynamic shared memory is rounded to the section's alignment, not to 16.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_ascend_and_are_found_by_name() {
+        assert!(RELEASES.windows(2).all(|pair| pair[0].toolkit < pair[1].toolkit));
+        for release in RELEASES {
+            assert_eq!(Release::by_name(release.name), Some(release));
+            assert_eq!(release.name.replace('.', ""), release.toolkit.to_string());
+            for build in [release.nvlink, release.nvjitlink] {
+                assert!(build.version.starts_with(release.name), "{build:?}");
+            }
+        }
+        assert_eq!(Release::by_name("12.9"), None);
+    }
+
+    #[test]
+    fn tools_name_their_releases() {
+        let name = |tool: &str| Release::of_tool(tool).map(|(tool, release)| (tool, release.name));
+        assert_eq!(name("nvlink-13.3.73"), Some((Tool::Nvlink, "13.3")));
+        assert_eq!(name("nvjitlink-13.3.33"), Some((Tool::NvJitLink, "13.3")));
+        assert_eq!(name("nvlink-13.4"), Some((Tool::Nvlink, "13.4")));
+        for unknown in ["nvlink-13.3.33", "nvlink", "ld-13.4", "nvlink-", "13.4"] {
+            assert_eq!(name(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn objects_are_for_the_oldest_release_that_takes_them() {
+        for (toolkit, name) in [(0, "13.0"), (129, "13.0"), (130, "13.0"), (132, "13.2"), (134, "13.4"), (199, "13.4")] {
+            assert_eq!(Release::for_toolkit(toolkit).name, name, "{toolkit}");
+        }
+    }
+
+    #[test]
+    fn every_rule_came_with_a_known_release() {
+        for rule in Rule::ALL {
+            assert!(RELEASES.iter().any(|release| release.toolkit == rule.since()), "{rule:?}");
+            assert!(!RELEASES[0].has(*rule) && Release::newest().has(*rule), "{rule:?}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What the reference linker does wrong, or in a way that this linker does not, release by release.
+//!
+//! Files are compared byte for byte with the reference's to find unintended differences, which intended ones would hide. So each
+//! intended difference is a row here, with the releases that show it, and is imitated where files are compared
+//! (`--compat=nvlink-VERSION`), and only there. Phases ask for the row that they mean; DESIGN.md lists all rows.
+
+use cubin::release::Release;
+use std::fmt;
+
+/// One row: a way of the reference linker that is imitated on request.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// What the reference does.
+    pub what: &'static str,
+    /// Why another way is right.
+    pub why: &'static str,
+    /// The first release that does it.
+    pub first: &'static str,
+    /// The last release that does it, if a later one does not.
+    pub last: Option<&'static str>,
+    /// The test cases that show it: without the imitation their results differ from the reference's.
+    pub cases: &'static [&'static str],
+}
+
+macro_rules! imitations {
+    ($($name:ident $first:literal $(to $last:literal)?, [$($case:literal)*], $what:literal, $why:literal;)*) => {
+        /// A way of the reference linker that is imitated on request.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Imitation {
+            $(#[doc = $what] $name,)*
+        }
+
+        impl Imitation {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// What is known of it.
+            #[must_use]
+            pub fn row(self) -> Row {
+                match self {
+                    $(Self::$name => Row {
+                        what: $what, why: $why, first: $first, last: [$($last,)?].first().copied(), cases: &[$($case,)*],
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+imitations! {
+    NullPointersInConstants "13.0", [],
+        "Drops relocations in `__constant__` data that name a weak function or variable whose definition in the same object was discarded.",
+        "The pointers stay null.";
+    ForgottenPointersInConstants "13.0", [],
+        "Drops relocations in `__constant__` data that name a variable which a later object's definition replaced.",
+        "The pointers stay null.";
+    OverlappingConstants "13.0", ["host_constants"],
+        "When host code tells which kernels are used, leaves out small constants that equal earlier ones, but places those behind them as if they were there.",
+        "Constants overlap, and code reads some from the wrong offset.";
+    NullSymbolValue "13.0", [],
+        "Takes labels of removed code for the null symbol, which has the offset of some constant when used kernels are known.",
+        "Debug information of code that is gone has no address.";
+    LoneKernelKeepsItsOwn "13.0", ["sparsity_one_kernel"],
+        "Does not raise a program's only entry function to what the functions need that it calls.",
+        "The driver prepares too little.";
+    LoneKernelIsEverything "13.0", [],
+        "With one entry function, removes functions that only unified functions call.",
+        "Unified functions are entered from other programs.";
+    FirstStubDecidesPool "13.0", [],
+        "Gives stubs of unified functions no part of the shared-memory pool unless the first has one.",
+        "Shared variables of the others overlap.";
+    ReservedSectionNumbers "13.0", [],
+        "Writes section numbers 0xff00 and 0xfff2 into symbols as they are.",
+        "They mean something else to a reader.";
+    UncountedReservedShared "13.0", [],
+        "With `-disable-smem-reservation`, allows as much shared memory as if what is reserved did not count.",
+        "The GPU does not have it.";
+    RelocatableSettles "13.0", ["relocatable"],
+        "In a relocatable output (`-r`), applies relocations of constants and textures and places tentative definitions.",
+        "Only the final link knows the values.";
+    RelocatableSettlesDynamicShared "13.0", ["relocatable_shared"],
+        "In a relocatable output, defines dynamic shared memory.",
+        "Only the final link knows where it starts.";
+    RelocatableMissingVariables "13.0", ["relocatable_missing"],
+        "In a relocatable output, gives undefined variables the address -1 and undefined constants a bank that does not exist.",
+        "What is undefined has no address yet.";
+    FramesOfReplacedCopies "13.0", ["weak_frames"],
+        "From `sm_100` on, leaves an empty second frame of a weak function that was replaced.",
+        "Debuggers have no use for it.";
+    LinesOfReplacedCopies "13.0", ["weak_lines"],
+        "From `sm_100` on, writes the lines of a weak function that was replaced for the code of the new one.",
+        "They are wrong.";
+    RangesOfReplacedCopies "13.0", ["weak_debug"],
+        "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one.",
+        "They are wrong.";
+    JumpTablesOfReplacedCopies "13.0", ["weak_jump_tables"],
+        "From `sm_100` on, keeps the relocations of jump tables of a weak function that was replaced.",
+        "They end the link with an error where the new table is smaller, and send branches astray otherwise.";
+    FastPathFromInstructions "13.0", ["fast_path"],
+        "Finds out from the instructions that stay on which other GPUs of the family the code runs as it is.",
+        "What the compilers say of their objects always holds.";
+}
+
+/// The row as a sentence, as the design lists it.
+impl fmt::Display for Imitation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Row { what, why, first, last, cases } = self.row();
+        write!(out, "**{self:?}** ({first}")?;
+        match last {
+            Some(last) if last == first => write!(out, " only")?,
+            Some(last) => write!(out, " to {last}")?,
+            None => write!(out, " on")?,
+        }
+        for (index, case) in cases.iter().enumerate() {
+            write!(out, "{} `tests/cases/{case}`", if index == 0 { ";" } else { "," })?;
+        }
+        write!(out, "). {what} {why}")
+    }
+}
+
+/// The imitations that a link is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Imitations(u64);
+
+impl Imitations {
+    /// None, as is the default.
+    pub const NONE: Self = Self(0);
+
+    /// All that a release shows.
+    #[must_use]
+    pub fn of(release: &Release) -> Self {
+        let number = |name: &str| Release::by_name(name).map(|release| release.toolkit);
+        let shows = |row: Row| {
+            let since = number(row.first).is_none_or(|first| first <= release.toolkit);
+            since && row.last.and_then(number).is_none_or(|last| release.toolkit <= last)
+        };
+        Imitation::ALL.iter().filter(|imitation| shows(imitation.row())).copied().fold(Self::NONE, Self::with)
+    }
+
+    /// These and another one.
+    #[must_use]
+    pub fn with(self, imitation: Imitation) -> Self {
+        Self(self.0 | 1 << imitation as u32)
+    }
+
+    /// Whether one is among them.
+    #[must_use]
+    pub fn contains(self, imitation: Imitation) -> bool {
+        self.0 & 1 << imitation as u32 != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_about_known_releases() {
+        for imitation in Imitation::ALL {
+            let row = imitation.row();
+            assert!(Release::by_name(row.first).is_some(), "{imitation:?}");
+            assert!(row.last.is_none_or(|last| Release::by_name(last).is_some()), "{imitation:?}");
+        }
+        assert!(Imitation::ALL.len() <= u64::BITS as usize);
+    }
+
+    #[test]
+    fn a_release_shows_what_began_by_then_and_did_not_end() {
+        for release in Release::all() {
+            let shown = Imitations::of(release);
+            assert!(shown.contains(Imitation::FastPathFromInstructions), "{}", release.name);
+        }
+        let one = Imitations::NONE.with(Imitation::FramesOfReplacedCopies);
+        assert!(one.contains(Imitation::FramesOfReplacedCopies) && !one.contains(Imitation::NullSymbolValue));
+    }
+}
