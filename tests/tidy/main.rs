@@ -83,7 +83,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("cuweld", &["cubin", "fatbin"]),
     ("cubin-diff", &["cubin"]),
     ("cuweld-toolkit", &["cuweld"]),
-    ("cuweld-cli", &["cubin", "fatbin", "cuweld", "cuweld-toolkit"]),
+    ("cuweld-report", &["cubin", "fatbin", "cuweld"]),
+    ("cuweld-cli", &["cubin", "fatbin", "cuweld", "cuweld-report", "cuweld-toolkit"]),
     ("nvjitlink", &["cubin", "fatbin", "cuweld", "cuweld-toolkit"]),
 ];
 

@@ -12,6 +12,7 @@ mod link;
 mod messages;
 mod options;
 mod output;
+mod report;
 mod resources;
 mod room;
 mod save;
@@ -29,6 +30,9 @@ fn main() -> ExitCode {
     // Called as nvlink, the program takes inputs of any name.
     if !messages.is_nvlink() && arguments.next_if(|first| first == shim::WORD).is_some() {
         return shim::run(arguments, &messages);
+    }
+    if !messages.is_nvlink() && arguments.next_if(|first| first == report::WORD).is_some() {
+        return report::run(arguments, &messages);
     }
     let read_file = &mut |path: &std::path::Path| std::fs::read(path);
     match options::parse(arguments, read_file) {

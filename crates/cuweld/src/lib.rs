@@ -22,7 +22,7 @@
 
 #![forbid(unsafe_code)]
 
-mod demangle;
+pub mod demangle;
 pub mod diagnostics;
 mod id;
 pub mod imitations;

@@ -1,0 +1,154 @@
+//! Examining files: which cubins are in them, and what each of them says.
+//!
+//! Containers are walked first, which touches little; then the cubins are unpacked and read in parallel, each by itself, and only what
+//! the report keeps of one stays in memory. The order of the report is that of the files, whatever the number of threads.
+
+mod image;
+mod parts;
+mod walk;
+
+use crate::model::{Architecture, Duplicate, File, Function, Kind, Report, SCHEMA, VERSION};
+use crate::names::Names;
+use crate::occupancy::{BLOCK_SIZES, Limits};
+use image::ImageFacts;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use walk::{Payload, Walk};
+
+/// A file to examine.
+#[derive(Clone, Copy, Debug)]
+pub struct Examined<'data> {
+    /// Its name, for the report.
+    pub name: &'data str,
+    /// Its contents.
+    pub bytes: &'data [u8],
+}
+
+/// The most that one entry of a fatbin may unpack to.
+const MOST_UNPACKED: usize = 2 << 30;
+
+/// Code is worth naming as a duplicate from so many bytes on.
+const WORTH_SHARING: u64 = 128;
+
+/// Makes a report on files. `looked_at` is told how many bytes of a file were looked at and are not needed any more.
+#[must_use]
+pub fn examine(files: &[Examined<'_>], looked_at: &(dyn Fn(usize, usize) + Sync)) -> Report {
+    let mut walk = Walk::default();
+    let mut reported = Vec::with_capacity(files.len());
+    for file in files {
+        let found = walk.file(reported.len() as u32, file);
+        looked_at(reported.len(), file.bytes.len());
+        reported.push(found);
+    }
+    let names = Names::default();
+    let examined: Vec<_> = (walk.found.par_iter().with_max_len(1))
+        .map(|found| {
+            let facts = match found.payload {
+                Payload::Plain(bytes) => image::examine(bytes, &names).map_err(|error| error.to_string()),
+                Payload::Entry(entry) => match entry.unpack(MOST_UNPACKED) {
+                    Ok(bytes) => image::examine(&bytes, &names).map_err(|error| error.to_string()),
+                    Err(error) => Err(error.to_string()),
+                },
+            };
+            looked_at(found.file as usize, found.payload.stored());
+            facts
+        })
+        .collect();
+    let mut architectures: BTreeMap<(u32, String), Architecture> = BTreeMap::new();
+    for (found, facts) in walk.found.iter().zip(examined) {
+        match facts {
+            Ok(mut facts) => {
+                facts.image.file = found.file;
+                facts.image.member = found.member.to_string();
+                facts.image.stored = found.payload.stored() as u64;
+                if let Payload::Entry(entry) = found.payload {
+                    facts.image.name = entry.name.to_owned();
+                    facts.architecture = format!("sm_{}", entry.architecture);
+                }
+                let key = (facts.sm, std::mem::take(&mut facts.architecture));
+                architectures.entry(key).or_default().add(facts);
+            }
+            Err(problem) => report_problem(&mut reported, found, problem),
+        }
+    }
+    let finish = |((sm, name), architecture)| finish(architecture, sm, name);
+    Report {
+        schema: SCHEMA.to_owned(),
+        version: VERSION,
+        tool: concat!("cuweld ", env!("CARGO_PKG_VERSION")).to_owned(),
+        files: reported,
+        architectures: architectures.into_iter().map(finish).collect(),
+    }
+}
+
+/// What can not be read is said, and its bytes are counted as something else.
+fn report_problem(files: &mut [File], found: &walk::Found<'_>, problem: String) {
+    if let Some(file) = files.get_mut(found.file as usize) {
+        let place = if found.member.is_empty() { String::new() } else { format!("{}: ", found.member) };
+        file.problems.push(format!("{place}{problem}"));
+        walk::count_other(file, "unreadable", &found.architecture(), found.payload.stored() as u64);
+    }
+}
+
+impl Architecture {
+    /// Adds a cubin behind those before it.
+    fn add(&mut self, facts: ImageFacts) {
+        let (image, first) = (self.images.len() as u32, self.functions.len() as u32);
+        let first_prototype = self.prototypes.len() as u32;
+        for mut targets in facts.prototypes {
+            targets.iter_mut().for_each(|index| *index += first);
+            self.prototypes.push(targets);
+        }
+        self.images.push(facts.image);
+        for mut function in facts.functions {
+            function.image = image;
+            let Function { registers_path, stack_path, cycle, calls, indirect_calls, .. } = &mut function;
+            [registers_path, stack_path, cycle, calls].into_iter().flatten().for_each(|index| *index += first);
+            indirect_calls.iter_mut().for_each(|index| *index += first_prototype);
+            self.functions.push(function);
+        }
+        for mut variable in facts.variables {
+            variable.image = image;
+            variable.owner = variable.owner.map(|owner| owner + first);
+            self.variables.push(variable);
+        }
+    }
+}
+
+/// Adds what can be said once all cubins of an architecture are known.
+fn finish(mut architecture: Architecture, sm: u32, name: String) -> Architecture {
+    architecture.name = name;
+    architecture.limits = Limits::of(sm);
+    if let Some(limits) = architecture.limits {
+        architecture.block_sizes = BLOCK_SIZES.to_vec();
+        for function in architecture.functions.iter_mut().filter(|function| function.kind == Kind::Kernel) {
+            let needs = function.needs(sm);
+            function.warps = BLOCK_SIZES.iter().map(|&threads| limits.warps_of(threads, &needs)).collect();
+        }
+    }
+    architecture.duplicates = duplicates(&architecture);
+    architecture
+}
+
+/// Functions with the same code, the largest waste first.
+pub(crate) fn duplicates(architecture: &Architecture) -> Vec<Duplicate> {
+    let mut by_code: Vec<(u64, u64, u32)> = (0..)
+        .zip(&architecture.functions)
+        .filter(|(_, function)| function.code >= WORTH_SHARING && function.fingerprint != 0)
+        .map(|(index, function)| (function.code, function.fingerprint, index))
+        .collect();
+    by_code.sort_unstable();
+    let groups = by_code.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)).filter(|group| group.len() > 1);
+    let mut duplicates: Vec<Duplicate> = groups
+        .map(|group| Duplicate {
+            bytes: group[0].0,
+            waste: group[0].0 * (group.len() as u64 - 1),
+            functions: group.iter().map(|&(.., index)| index).collect(),
+        })
+        .collect();
+    duplicates.sort_by_key(|duplicate| (std::cmp::Reverse(duplicate.waste), duplicate.functions.clone()));
+    duplicates
+}
+
+#[cfg(test)]
+mod tests;
