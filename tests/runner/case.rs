@@ -5,6 +5,7 @@
 //!                  *.ptx, *.cu         sources, and other files that the link reads
 //!                  inputs/ARCH/        what the sources were built into
 //!                  expected/ARCH/      the outputs; messages.nvlink and messages.rich, unless there are none
+//!                  default/ARCH/       the outputs that are others in the default mode, with the reference's note
 //! ```
 
 use crate::linker::{Files, Outcome};
@@ -34,6 +35,10 @@ pub struct Recipe {
     pub status: i32,
     /// Why cuweld differs from the reference here on purpose. The stored results are then cuweld's own.
     pub deviates: Option<String>,
+    /// What is right in the results of the default mode, where they are not those that the reference's defects make.
+    pub default: Option<String>,
+    /// The exit status in the default mode, if it is another.
+    pub default_status: Option<i32>,
 }
 
 fn default_outputs() -> Vec<String> {
@@ -53,10 +58,10 @@ pub struct Case {
 
 /// What is stored of a result.
 pub struct Expected {
-    /// The result in the reference's way of speaking.
+    /// The result in all that the reference does.
     pub outcome: Outcome,
-    /// The messages in cuweld's own way.
-    pub rich: String,
+    /// The result in the default mode.
+    pub default: Outcome,
 }
 
 /// The name of the file that holds the messages of the reference.
@@ -107,7 +112,12 @@ impl Case {
         self.folder.join("expected").join(arch)
     }
 
-    /// The stored result.
+    /// Where the results for an architecture are stored that are others in the default mode.
+    pub fn default_folder(&self, arch: &str) -> PathBuf {
+        self.folder.join("default").join(arch)
+    }
+
+    /// The stored results.
     pub fn expected(&self, arch: &str) -> Result<Expected, String> {
         let mut outputs = files(&self.expected_folder(arch))?;
         let mut text = |name: &str| {
@@ -115,7 +125,31 @@ impl Case {
             String::from_utf8(bytes).map_err(|_| format!("{}/expected/{arch}/{name} is not text", self.name))
         };
         let (messages, rich) = (text(NVLINK_MESSAGES)?, text(RICH_MESSAGES)?);
-        Ok(Expected { outcome: Outcome { status: self.recipe.status, messages, outputs }, rich })
+        let status = self.recipe.default_status.unwrap_or(self.recipe.status);
+        // A link that fails in this mode alone makes nothing but what is said.
+        let mut own = if status == self.recipe.status { outputs.clone() } else { Files::new() };
+        own.extend(files(&self.default_folder(arch))?);
+        let default = Outcome { status, messages: rich, outputs: own };
+        Ok(Expected { outcome: Outcome { status: self.recipe.status, messages, outputs }, default })
+    }
+
+    /// Fails unless the case says what is right in the default mode exactly where that differs.
+    pub fn check_reason(&self) -> Result<(), String> {
+        let mut differs = self.recipe.default_status.is_some();
+        for arch in &self.recipe.archs {
+            let (usual, own) = (files(&self.expected_folder(arch))?, files(&self.default_folder(arch))?);
+            if let Some((name, _)) = own.iter().find(|(name, bytes)| usual.get(*name) == Some(bytes)) {
+                return Err(format!("default/{arch}/{name} is what expected/{arch} has; run `cargo xtask bless {}`", self.name));
+            }
+            differs |= !own.is_empty();
+        }
+        match (&self.recipe.default, differs) {
+            (None, true) => {
+                Err("the default mode makes another result; case.toml must say what is right in it (default = ...)".into())
+            }
+            (Some(_), false) => Err("case.toml speaks of another result in the default mode, and there is none".into()),
+            _ => Ok(()),
+        }
     }
 
     /// Whether a link mentions a file; what only other build steps need is not stored.

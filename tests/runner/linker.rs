@@ -1,6 +1,7 @@
 //! Running a linker in a folder of its own.
 
 use crate::case::Case;
+use cubin_diff::signature::{CUWELD, NVLINK_13_0_88, signed_as};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -21,13 +22,13 @@ pub struct Outcome {
     pub outputs: Files,
 }
 
-/// How cuweld is to speak.
+/// How cuweld is to work.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Speech {
-    /// Like the reference: it is called by the reference's name.
-    Nvlink,
-    /// In its own words. (And on one thread, so that the two runs differ in more than words.)
-    Rich,
+pub enum Mode {
+    /// Like the reference, in all that it does: with its name, its words, its note and its defects.
+    Reference,
+    /// As it does for everyone else: in its own words and with its own note. (And on one thread, so that the two runs differ in that, too.)
+    Default,
 }
 
 /// A linker program.
@@ -48,19 +49,17 @@ impl Linker {
     }
 
     /// Runs the links of a case on these inputs.
-    pub fn link(&self, case: &Case, arch: &str, inputs: &Files, speech: Speech) -> Result<Outcome, String> {
+    pub fn link(&self, case: &Case, arch: &str, inputs: &Files, mode: Mode) -> Result<Outcome, String> {
         let folder = tempfile::tempdir().map_err(|error| format!("no folder to work in: {error}"))?;
         write(folder.path(), inputs)?;
         let mut outcome = Outcome { status: 0, messages: String::new(), outputs: Files::new() };
         for line in &case.recipe.link {
             let mut command = Command::new(&self.program);
             command.args(Case::words(line, arch)).current_dir(folder.path()).stdin(Stdio::null());
-            match speech {
-                Speech::Nvlink => command.arg0("nvlink"),
-                Speech::Rich => command.arg0("cuweld").env("RAYON_NUM_THREADS", "1"),
+            match mode {
+                Mode::Reference => command.arg0("nvlink").env("CUWELD_COMPAT", "nvlink-13.0.88"),
+                Mode::Default => command.arg0("cuweld").env("RAYON_NUM_THREADS", "1").env_remove("CUWELD_COMPAT"),
             };
-            // The tool note must not tell the two apart.
-            command.env("CUWELD_COMPAT", "nvlink-13.0.88");
             let (status, messages) = run(&mut command)?;
             outcome.messages.push_str(&messages);
             outcome.status = status;
@@ -71,11 +70,20 @@ impl Linker {
         for name in &case.recipe.outputs {
             let path = folder.path().join(name);
             if path.exists() {
-                outcome.outputs.insert(name.clone(), fs::read(&path).map_err(|error| format!("{name}: {error}"))?);
+                let bytes = fs::read(&path).map_err(|error| format!("{name}: {error}"))?;
+                outcome.outputs.insert(name.clone(), if mode == Mode::Default { signed(name, bytes)? } else { bytes });
             }
         }
         Ok(outcome)
     }
+}
+
+/// A file that cuweld signed, with the reference's signature in place of its own: no other byte may differ from what is stored.
+fn signed(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    if cubin::read::File::parse(&bytes).is_err() {
+        return Ok(bytes);
+    }
+    signed_as(&bytes, CUWELD, NVLINK_13_0_88).map_err(|error| format!("{name}: {error}"))
 }
 
 /// Runs a program and returns its status and what it printed.

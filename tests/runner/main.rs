@@ -2,7 +2,8 @@
 //!
 //! Four stages, of which the first three are here:
 //!
-//! - *golden* links the stored inputs with cuweld and compares with the stored results. Nothing but cargo is needed.
+//! - *golden* links the stored inputs with cuweld, as the reference would and in the default mode, and compares with the stored results.
+//!   Nothing but cargo is needed.
 //! - *same* links them again and again, on other numbers of threads, from other folders, in other languages.
 //! - *differential* builds the inputs from their sources, links them with the reference and with cuweld, and compares
 //!   the two. It runs where the reference toolkit is installed (`eval "$(scripts/toolkit)"`), and says so where it is
@@ -21,7 +22,7 @@ mod toolkit;
 
 use case::Case;
 use libtest_mimic::{Arguments, Failed, Trial};
-use linker::{Linker, Outcome, Speech};
+use linker::{Linker, Mode};
 use ratchet::{Level, Ratchet};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -56,78 +57,65 @@ fn trials(cases: &[Arc<Case>], ratchet: &Arc<Ratchet>, toolkit: Option<Toolkit>)
     for case in cases {
         for arch in &case.recipe.archs {
             let (recorded, name) = (ratchet.level(&case.name, arch), format!("{}::{arch}", case.name));
-            let stage = |stage: Stage| {
-                let (case, arch, toolkit) = (Arc::clone(case), arch.clone(), Arc::clone(&toolkit));
-                move || {
-                    let outcome = match stage {
-                        Stage::Golden => golden(&case, &arch),
-                        Stage::Differential => match toolkit.as_ref() {
-                            Some(toolkit) => differential(&case, &arch, toolkit),
-                            None => return Err("skipped, but REQUIRE_ALL is set: no reference toolkit".into()),
-                        },
-                    };
-                    judge(stage, recorded, outcome)
-                }
-            };
-            // So that a list of tests shows what does not pass yet.
-            let kind = |needed: Level| if recorded < needed { "known to fail" } else { "" };
-            trials.push(Trial::test(format!("golden::{name}"), stage(Stage::Golden)).with_kind(kind(Level::Golden)));
-            let (same_case, same_arch) = (Arc::clone(case), arch.clone());
-            let again = move || same::check(&same_case, &same_arch).map_err(Failed::from);
+            let again = stage(case, arch, same::check);
+            trials.push(Trial::test(format!("golden::{name}"), stage(case, arch, golden)));
             trials.push(Trial::test(format!("same::{name}"), again));
             if case.recipe.deviates.is_none() {
-                trials.push(
-                    Trial::test(format!("differential::{name}"), stage(Stage::Differential))
-                        .with_kind(kind(Level::Identical))
-                        .with_ignored_flag(toolkit.is_none() && !required),
-                );
+                let toolkit = Arc::clone(&toolkit);
+                let (case, arch, is_skipped) = (Arc::clone(case), arch.clone(), toolkit.is_none() && !required);
+                let compare = move || match toolkit.as_ref() {
+                    Some(toolkit) => judge(recorded, differential(&case, &arch, toolkit)),
+                    None => Err("skipped, but REQUIRE_ALL is set: no reference toolkit".into()),
+                };
+                // So that a list of tests shows what does not pass yet.
+                let kind = if recorded < Level::Identical { "known to fail" } else { "" };
+                trials.push(Trial::test(format!("differential::{name}"), compare).with_kind(kind).with_ignored_flag(is_skipped));
             }
         }
+        let reason = Arc::clone(case);
+        trials.push(Trial::test(format!("reason::{}", case.name), move || reason.check_reason().map_err(Failed::from)));
     }
     trials
 }
 
-/// Which comparison a test makes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Golden,
-    Differential,
+/// A test that needs nothing but the case.
+fn stage(
+    case: &Arc<Case>,
+    arch: &str,
+    check: fn(&Case, &str) -> Result<(), String>,
+) -> impl FnOnce() -> Result<(), Failed> + Send + 'static {
+    let (case, arch) = (Arc::clone(case), arch.to_owned());
+    move || check(&case, &arch).map_err(Failed::from)
 }
 
-/// Holds an outcome against what the case had reached before.
-fn judge(stage: Stage, recorded: Level, outcome: Result<(), String>) -> Result<(), Failed> {
-    let needed = match stage {
-        Stage::Golden => Level::Golden,
-        Stage::Differential => Level::Identical,
-    };
+/// Holds a comparison with the reference against what the case had reached before.
+fn judge(recorded: Level, outcome: Result<(), String>) -> Result<(), Failed> {
     match outcome {
-        Err(difference) if recorded >= needed => Err(difference.into()),
+        Err(difference) if recorded >= Level::Identical => Err(difference.into()),
         Err(_) => Ok(()), // not reached yet, and no one said that it was
-        Ok(()) if recorded < needed && std::env::var_os("REQUIRE_ALL").is_some() => {
+        Ok(()) if recorded < Level::Identical && std::env::var_os("REQUIRE_ALL").is_some() => {
             Err("passes, but tests/ratchet.toml does not say so yet: run `cargo xtask bless`".into())
         }
         Ok(()) => Ok(()),
     }
 }
 
-/// Links the stored inputs and compares with the stored results, in both ways of speaking.
+/// Links the stored inputs as the reference would and in the default mode, and compares with the stored results.
 fn golden(case: &Case, arch: &str) -> Result<(), String> {
     let expected = case.expected(arch)?;
     let cuweld = Linker::cuweld();
-    let outcome = cuweld.link(case, arch, &case.stored_inputs(arch)?, Speech::Nvlink)?;
+    let outcome = cuweld.link(case, arch, &case.stored_inputs(arch)?, Mode::Reference)?;
     compare::outcomes("expected", &expected.outcome, "cuweld", &outcome)?;
-    // Once more in its own words, and with a single thread: neither may change the result.
-    let rich = cuweld.link(case, arch, &case.stored_inputs(arch)?, Speech::Rich)?;
-    let expected = Outcome { messages: expected.rich, ..expected.outcome };
-    compare::outcomes("expected", &expected, "cuweld with one thread", &rich)
+    let own = cuweld.link(case, arch, &case.stored_inputs(arch)?, Mode::Default)?;
+    compare::outcomes("expected by default", &expected.default, "cuweld", &own)
 }
 
 /// Links fresh inputs with the reference and with cuweld, and compares the two.
 fn differential(case: &Case, arch: &str, toolkit: &Toolkit) -> Result<(), String> {
     let inputs = toolkit.build(case, arch)?;
     compare::inputs(&case.stored_inputs(arch)?, &inputs)?;
-    let reference = toolkit.linker().link(case, arch, &inputs, Speech::Nvlink)?;
-    let cuweld = Linker::cuweld().link(case, arch, &inputs, Speech::Nvlink)?;
+    let reference = toolkit.linker().link(case, arch, &inputs, Mode::Reference)?;
+    let cuweld = Linker::cuweld().link(case, arch, &inputs, Mode::Reference)?;
     compare::outcomes("reference", &reference, "cuweld", &cuweld)
 }
 

@@ -28,7 +28,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use classes::{CLASSES, Classes};
-use run::{Tools, Verdict};
+use run::{Signature, Tools, Verdict};
 
 /// What the command line asks for.
 struct Request {
@@ -41,6 +41,7 @@ struct Request {
     options: Vec<String>,
     minimise: bool,
     relinks: bool,
+    default_mode: bool,
     verbose: bool,
 }
 
@@ -60,6 +61,7 @@ usage: cargo xtask random --ld PATH [options]
   --relocatable-then-final
                      join some units by a relocatable link of the linker under test, link the result with the others by both
                      linkers, and compare what the program means with what it means when all units are linked at once
+  --default-mode     let the linker under test work as it does for everyone, without the reference's defects; its note alone may differ
   --verbose          name every seed that differs as it is found, and functions that have other code
 The assembler and the reference linker are taken from PATH; scripts/toolkit installs them.
 classes (* is on by default):
@@ -93,6 +95,7 @@ fn parse(words: &[String]) -> Result<Option<Request>, String> {
         options: Vec::new(),
         minimise: false,
         relinks: false,
+        default_mode: false,
         verbose: false,
     };
     let (mut first, mut count, mut replay) = (1, 2000, false);
@@ -120,6 +123,7 @@ fn parse(words: &[String]) -> Result<Option<Request>, String> {
             "--without" => request.classes.switch(&value()?, false)?,
             "--options" => request.options.extend(value()?.split_whitespace().map(str::to_owned)),
             "--relocatable-then-final" => request.relinks = true,
+            "--default-mode" => request.default_mode = true,
             "--minimise" => request.minimise = true,
             "--verbose" => request.verbose = true,
             "--help" | "-h" => return Ok(None),
@@ -150,6 +154,7 @@ fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
         reference: find("nvlink")?,
         candidate,
         options: request.options.clone(),
+        signature: if request.default_mode { Signature::Own } else { Signature::Reference },
         relinks: request.relinks,
     })
 }
@@ -281,10 +286,11 @@ fn report(request: &Request, tally: &Tally) {
     if differing > 0 {
         println!("kept in {}", request.keep.display());
         println!(
-            "again: cargo xtask random --ld {} --arch {}{} --replay SEED",
+            "again: cargo xtask random --ld {} --arch {}{}{} --replay SEED",
             request.linker.display(),
             request.targets.join(","),
-            request.classes.arguments()
+            request.classes.arguments(),
+            if request.default_mode { " --default-mode" } else { "" }
         );
     }
 }

@@ -25,6 +25,7 @@ mod fields;
 mod lists;
 mod regenerated;
 mod sections;
+pub mod signature;
 mod view;
 
 pub use regenerated::{Regenerated, regenerated};

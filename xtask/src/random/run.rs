@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cubin_diff::signature::{CUWELD, NVLINK_13_0_88, signed_as};
+
 use super::difference::{self, Difference};
 use super::emit;
 use super::leftovers;
@@ -28,6 +30,8 @@ pub struct Tools {
     pub candidate: PathBuf,
     /// Words that every link gets.
     pub options: Vec<String>,
+    /// How the linker under test works: as the reference does, or as it does for everyone.
+    pub signature: Signature,
     /// Whether some units are joined by a relocatable link first, and the result is compared with a direct link.
     pub relinks: bool,
 }
@@ -74,10 +78,14 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
         fs::write(folder.join(unified::FILE), index).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let arguments = arguments(program, tools);
-    fs::write(folder.join("replay.sh"), replay_script(program, &arguments))
+    fs::write(folder.join("replay.sh"), replay_script(program, tools.signature, &arguments))
         .map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut expected = link(&tools.reference, &arguments, folder, "reference")?;
-    let found = link(&tools.candidate, &arguments, folder, "candidate")?;
+    let mut expected = link_as(&tools.reference, Signature::Reference, &arguments, folder, "reference")?;
+    let mut found = link_as(&tools.candidate, tools.signature, &arguments, folder, "candidate")?;
+    if let (Signature::Own, Some(output)) = (tools.signature, &mut found.output) {
+        // Whoever signed it, the rest must be the same.
+        *output = signed_as(output, CUWELD, NVLINK_13_0_88).map_err(|error| format!("{}: {error}", folder.display()))?;
+    }
     let inputs: Vec<Vec<u8>> =
         program.units.iter().filter_map(|unit| fs::read(folder.join(format!("{}.cubin", unit.name))).ok()).collect();
     leftovers::clear(&mut expected, &found, &inputs);
@@ -133,7 +141,7 @@ fn arguments(program: &Program, tools: &Tools) -> Vec<String> {
 }
 
 /// A script that does the same by hand.
-fn replay_script(program: &Program, arguments: &[String]) -> String {
+fn replay_script(program: &Program, signature: Signature, arguments: &[String]) -> String {
     let mut script = String::from(
         "#!/bin/sh\n# Links this folder again: replay.sh [LINKER]. Without a linker, with the reference.\n\
          cd \"$(dirname \"$0\")\" || exit\n",
@@ -141,13 +149,9 @@ fn replay_script(program: &Program, arguments: &[String]) -> String {
     for unit in &program.units {
         script += &format!("ptxas {}\n", assembler_arguments(unit).join(" "));
     }
-    script += &format!("CUWELD_COMPAT=nvlink-13.0.88 \"${{1:-nvlink}}\" {}\n", arguments.join(" "));
+    let note = if signature == Signature::Reference { "CUWELD_COMPAT=nvlink-13.0.88 " } else { "" };
+    script += &format!("{note}\"${{1:-nvlink}}\" {}\n", arguments.join(" "));
     script
-}
-
-/// Runs a linker and collects what it did. The output is kept as `NAME.cubin`, the messages as `NAME.txt`.
-fn link(linker: &Path, arguments: &[String], folder: &Path, name: &str) -> Result<Outcome, String> {
-    link_as(linker, Signature::Reference, arguments, folder, name)
 }
 
 /// Whose name the linker under test signs with.
@@ -159,7 +163,7 @@ pub enum Signature {
     Own,
 }
 
-/// Runs a linker and collects what it did.
+/// Runs a linker and collects what it did. The output is kept as `NAME.cubin`, the messages as `NAME.txt`.
 pub fn link_as(linker: &Path, signature: Signature, arguments: &[String], folder: &Path, name: &str) -> Result<Outcome, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", linker.display());
     let out = folder.join("out.cubin");

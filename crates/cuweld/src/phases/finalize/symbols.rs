@@ -299,7 +299,7 @@ impl Facts<'_, '_> {
     fn shared_position(&self, id: SymbolId, symbol: &Symbol, view: View) -> Position {
         let shared = self.layout.shared();
         let address = shared.address(id).filter(|_| symbol.definition.is_some());
-        let offset = address.map(|address| address.offset).or(shared.recorded_dynamic()).unwrap_or(u64::MAX);
+        let offset = address.map(|address| address.offset).or(shared.shown_dynamic()).unwrap_or(u64::MAX);
         let section = match address.and_then(|address| address.kernel) {
             Some(kernel) => self.plan.function(kernel).shared,
             None => self.plan.module_shared(),

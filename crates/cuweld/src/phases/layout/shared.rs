@@ -42,8 +42,6 @@ pub struct SharedLayout {
     largest_dynamic: Option<u64>,
     /// The one start that a debugger is told, if there is a debugger.
     shown_dynamic: Option<u64>,
-    /// The largest start in device functions, whose relocations can be recorded.
-    recorded_dynamic: Option<u64>,
     has_pool: bool,
     names_dynamic: bool,
     sections: IdMap<SectionId, Extent>,
@@ -87,12 +85,6 @@ impl SharedLayout {
     /// The one start of arrays of unknown size, for a program that is debugged.
     pub fn shown_dynamic(&self) -> Option<u64> {
         self.shown_dynamic
-    }
-
-    /// The start of arrays of unknown size that stands in a file with the relocations that were applied: the largest in device
-    /// functions, if any uses one.
-    pub fn recorded_dynamic(&self) -> Option<u64> {
-        self.shown_dynamic.or(self.recorded_dynamic)
     }
 
     /// Whether arrays of unknown size have symbols in a file that shows shared variables.
@@ -274,15 +266,12 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     }
     layout.shown_dynamic = layout.largest_dynamic.filter(|_| is_debugged);
     layout.has_pool = !groups.is_empty();
-    let is_function = |function: FunctionId| !facts.resolution.functions()[function].kernel;
-    let starts = layout.dynamic.iter().filter(|&(&function, _)| is_function(function));
-    layout.recorded_dynamic = starts.map(|(_, &start)| start).max();
-    layout.names_dynamic = layout.shown_dynamic.is_some() || (layout.has_pool && pool_align <= DYNAMIC_ALIGN);
-
     // The sections.
     let reserved = facts.options.reserved_shared();
     // Where there are two views, only the machine's has a reserved part: to the linked one, a section with nothing else is empty.
     let linked_reserved = if two_views { 0 } else { reserved };
+    // An array has no address of its own unless a debugger is shown one. A reserved part in front of a pool hides that: it has a symbol.
+    layout.names_dynamic = layout.shown_dynamic.is_some() || (layout.has_pool && linked_reserved > 0);
     for &kernel in facts.live.entries() {
         let Some(section) = facts.plan.function(kernel).shared else { continue };
         let (end, mut align) = (end[&kernel], align[&kernel]);

@@ -173,11 +173,16 @@ impl Facts<'_, '_> {
         if is_nameless { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) }
     }
 
-    /// Whether references of a section to dynamic shared memory need no symbol: kernels know their own start; only device functions
-    /// take it from the symbol.
+    /// Whether references of a section to dynamic shared memory need no symbol: kernels and what they reach know their own start, unless
+    /// a debugger is shown one for all.
     pub(super) fn dynamic_is_nameless(&self, section: &OutputSection<'_>) -> bool {
-        let is_kernel = matches!(section.content, Content::Text(function) if self.resolution.functions()[function].kernel);
-        is_kernel || !self.layout.shared().names_dynamic()
+        let shared = self.layout.shared();
+        let knows_start = match section.content {
+            Content::Text(function) if self.resolution.functions()[function].kernel => true,
+            Content::Text(function) => shared.shown_dynamic().is_none() && shared.dynamic(function).is_some(),
+            _ => false,
+        };
+        knows_start || !shared.names_dynamic()
     }
 
     fn shared_address(&self, section: &OutputSection<'_>, id: SymbolId) -> u64 {
