@@ -1,19 +1,57 @@
 //! What the command line says of how code is compiled.
 
-use crate::options::{Compile, HostInfo, LinkArguments, OptimizationScope};
+use crate::options::{self, Compile, HostInfo, LinkArguments, OptimizationScope};
+use crate::progress::Progress;
+use crate::resources;
 use cubin::target::Target;
 use cuweld::inputs::lower::{CompileOptions, LinkTimeOptimization, Scope};
-use cuweld_toolkit::{Search, ToolkitCompilers};
-use std::ffi::OsString;
+use cuweld_toolkit::{Cache, Search, Setup, ToolkitCompilers, Worker};
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
-/// The compilers of the toolkit that the arguments tell of, or of any that can be found.
-pub fn compilers(compile: &Compile) -> ToolkitCompilers {
+/// Environment variables that do what options of the same names do.
+const CACHE_VARIABLE: &str = "CUWELD_CACHE";
+const LAUNCHER_VARIABLE: &str = "CUWELD_COMPILER_LAUNCHER";
+/// How large a cache may become.
+const CACHE_SIZE_VARIABLE: &str = "CUWELD_CACHE_SIZE";
+
+/// The compilers of the toolkit that the arguments tell of, or of any that can be found. Called as nvlink, the program keeps nothing
+/// unless it is told to.
+pub fn compilers(compile: &Compile, called_as_nvlink: bool, progress: Option<&Progress>) -> ToolkitCompilers {
     let search = Search { folder: compile.toolkit.clone(), nvvm_folder: compile.nvvm_path.clone(), not_this: None };
-    ToolkitCompilers::new(search)
+    let setup = Setup {
+        worker: Worker::this_program(),
+        cache: cache(compile.cache.clone(), called_as_nvlink),
+        launcher: compile.launcher.clone().or_else(|| variable(LAUNCHER_VARIABLE).map(PathBuf::from)),
+        jobs: resources::jobs(compile.jobs),
+        observer: progress.map(Progress::observer),
+    };
+    ToolkitCompilers::new(search, setup)
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Where results are kept, if they are.
+fn cache(asked_for: Option<OsString>, called_as_nvlink: bool) -> Option<Cache> {
+    let folder = match asked_for.or_else(|| variable(CACHE_VARIABLE)) {
+        Some(word) if word == OsStr::new("off") => None,
+        Some(folder) => std::path::absolute(folder).ok(),
+        None if called_as_nvlink => None,
+        None => Cache::usual_folder(),
+    };
+    let size = std::env::var(CACHE_SIZE_VARIABLE).ok().and_then(|text| options::size(&text));
+    folder.map(|folder| Cache::new(folder, size))
 }
 
 /// How code is to be compiled.
-pub fn compile_options(arguments: &LinkArguments, target: &'static Target, report_durations: bool) -> CompileOptions {
+pub fn compile_options(
+    arguments: &LinkArguments,
+    target: &'static Target,
+    report_durations: bool,
+    explain_undefined: bool,
+) -> CompileOptions {
     let texts =
         |options: &[OsString]| -> Vec<String> { options.iter().map(|option| option.to_string_lossy().into_owned()).collect() };
     let (compile, roots) = (&arguments.compile, &arguments.roots);
@@ -42,6 +80,7 @@ pub fn compile_options(arguments: &LinkArguments, target: &'static Target, repor
             ..LinkTimeOptimization::new()
         }),
         report_durations,
+        explain_undefined,
         ..CompileOptions::new(target)
     }
 }

@@ -7,6 +7,7 @@ use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
 use crate::output::{self, Pending};
+use crate::progress::Progress;
 use crate::resources::{self, Size};
 use crate::room::Room;
 use crate::save;
@@ -16,13 +17,14 @@ use cubin::release::{Release, Tool};
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
 use cuweld::imitations::Imitations;
-use cuweld::inputs::lower::{Lowered, Object, lower, units_left_out};
+use cuweld::inputs::lower::{Lowered, Object, lower, name_the_units, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, explain_missing_names, nothing_to_link, unpack};
 use cuweld::options::{
     KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ReleaseChoice, ToolNoteText, UnifiedIndex,
 };
 use cuweld::trace::Trace;
 use cuweld::{Demand, Finished, Input, LeastMemory, Linked};
+use cuweld_toolkit::{Compilation, Stage};
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
@@ -163,16 +165,22 @@ fn link_files(
     if explains {
         say_what_was_skipped(files, &unpacked, report);
     }
-    let lowered = trace.phase("lower", || {
-        let options = compile_options(arguments, target, explains);
-        compilers(&arguments.compile).lend(|compilers| lower(&unpacked, &options, compilers, report))
-    })?;
+    let progress = Progress::start(arguments.compile.progress);
+    let compilers = compilers(&arguments.compile, messages.is_nvlink(), progress.as_ref());
+    let compile_options = compile_options(arguments, target, explains, !messages.as_reference(arguments));
+    let lowered = trace.phase("lower", || compilers.lend(|compilers| lower(&unpacked, &compile_options, compilers, report)));
+    drop(progress);
+    say_what_was_compiled(&compilers.done(), arguments, target, report, trace)?;
+    let lowered = lowered?;
     let (linked, ids) = match lowered {
         Lowered::Finished(image) => {
             let is_runtime = |unit: usize| unpacked.units.get(unit).is_some_and(|unit| unit.demand == Demand::Runtime);
             let mut ids: Vec<&str> = unpacked.registered(is_runtime).collect();
             // The reference linker adds a module that was optimized in front of those before it.
             ids.reverse();
+            if explains && !arguments.compile.emit_ptx {
+                list_kernels(&image, report);
+            }
             (save_image(arguments, room, |file| file.write_all(&image), report).map(|image| Linked { image, map: None }), ids)
         }
         Lowered::Objects(objects) => {
@@ -185,6 +193,7 @@ fn link_files(
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && report.diagnostics().any(is_missing) {
+                    compilers.lend(|compilers| name_the_units(&unpacked, &compile_options, compilers, report));
                     explain_missing_names(&files.raw_inputs(arguments), target, report);
                     if !explains {
                         say_what_was_skipped(files, &unpacked, report);
@@ -230,6 +239,42 @@ fn link_files(
     match &arguments.files.time_trace {
         Some(path) => write(path, trace.to_json().as_bytes(), report),
         None => Ok(()),
+    }
+}
+
+/// Tells of what was compiled where that was asked for.
+fn say_what_was_compiled(
+    compilations: &[Compilation],
+    arguments: &LinkArguments,
+    target: &Target,
+    report: &mut Report,
+    trace: &mut Trace,
+) -> Result<(), Failure> {
+    for Compilation { stage, name, begin, duration, cached } in compilations {
+        let what = match (stage, cached) {
+            (_, true) => "take from the cache",
+            (Stage::Optimize, false) => "optimize",
+            (Stage::Assemble, false) => "compile",
+        };
+        trace.add(format!("{what} {name}"), *begin, *duration);
+    }
+    match &arguments.files.time {
+        Some(path) => side_files::add_times(path, target, compilations, report),
+        None => Ok(()),
+    }
+}
+
+/// Lists what the kernels of a program need that link-time optimization made whole. The reference linker lists nothing then.
+fn list_kernels(image: &[u8], report: &mut Report) {
+    let Ok(kernels) = cuweld::kernels::kernels(image) else { return };
+    for kernel in kernels.iter().rev() {
+        report.say(Message::KernelHeading { kernel: kernel.name.clone() });
+        let stack = kernel.stack.map_or_else(|| "unknown".to_owned(), |stack| stack.to_string());
+        let text = format!(
+            "used {} registers, used {} barriers, {stack} stack, {} bytes smem, {} bytes cmem[0]",
+            kernel.registers, kernel.barriers, kernel.shared, kernel.parameters
+        );
+        report.say(Message::KernelResources { text });
     }
 }
 

@@ -12,6 +12,7 @@ mod link;
 mod messages;
 mod options;
 mod output;
+mod progress;
 mod report;
 mod resources;
 mod room;
@@ -26,7 +27,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().peekable();
-    let messages = Messages::named_after(arguments.next());
+    let name = arguments.next();
+    // The program once more, as the parent of a compiler.
+    if arguments.next_if(|first| first == cuweld_toolkit::WORKER_WORD).is_some() {
+        return cuweld_toolkit::serve(arguments);
+    }
+    let messages = Messages::named_after(name);
     // Called as nvlink, the program takes inputs of any name.
     if !messages.is_nvlink() && arguments.next_if(|first| first == shim::WORD).is_some() {
         return shim::run(arguments, &messages);
@@ -35,7 +41,7 @@ fn main() -> ExitCode {
         return report::run(arguments, &messages);
     }
     let read_file = &mut |path: &std::path::Path| std::fs::read(path);
-    match options::parse(arguments, read_file) {
+    match options::parse(arguments, messages.is_nvlink(), read_file) {
         Err(error) => messages.usage_error(&error),
         Ok(Invocation::Help) => messages.print(&options::help(messages.program())),
         Ok(Invocation::Version) => messages.print(&options::version()),

@@ -1,5 +1,7 @@
 //! How much of the machine a link takes: one thread and little memory if it is small, everything if it is large.
 
+use cuweld_toolkit::Jobs;
+
 /// From this many bytes of input on, threads save more time than it takes to start them.
 const WORTH_THREADS: usize = 512 << 10;
 /// From this many files on, it pays in any case.
@@ -43,6 +45,19 @@ pub fn threads(asked_for: Option<u32>, size: Size) -> usize {
         _ if size == Size::Small => 1,
         _ => std::thread::available_parallelism().map_or(1, usize::from),
     }
+}
+
+/// How many compilers may run at once: as many as were asked for, or as there are processors. Under make, its jobserver has a say, too.
+#[allow(unsafe_code, reason = "make passes files on by their numbers")]
+pub fn jobs(asked_for: Option<u32>) -> Jobs {
+    let limit = match asked_for {
+        Some(jobs) if jobs > 0 => jobs as usize,
+        _ => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    // SAFETY: no file with such a number was opened by this process yet but those that it was started with: the inputs are mapped and
+    // closed again, and the output has no descriptor that stays.
+    let client = unsafe { cuweld_toolkit::jobserver::Client::from_env() };
+    client.and_then(|client| Jobs::granted_by(client, limit).ok()).unwrap_or_else(|| Jobs::new(limit))
 }
 
 /// Starts threads, and tells the heap what to expect.

@@ -1,8 +1,11 @@
 //! Files that a link reads or writes beside its inputs and its result.
 
+use cubin::target::Target;
 use cubin::unified::NotAnIndex;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
+use cuweld::inputs::lower::OPTIMIZED_NAME;
 use cuweld::options::UnifiedIndex;
+use cuweld_toolkit::{Compilation, Stage};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,8 +15,6 @@ const TABLE_OF_TIMES: &str =
     "source file name , phase name , phase input files , phase output file , arch , tool, metric , unit\n";
 
 /// Begins the table that `-time` asks for, unless the file is there already: then an earlier program began it.
-///
-/// Rows are for what a compiler driver runs; a link adds none.
 pub fn begin_table_of_times(path: &Path, report: &mut Report) -> Result<(), Failure> {
     let result = if path == Path::new("-") { io::stdout().write_all(TABLE_OF_TIMES.as_bytes()) } else { begin(path) };
     result.map_err(|error| {
@@ -27,6 +28,28 @@ fn begin(path: &Path) -> io::Result<()> {
     let is_new = !path.exists();
     let mut file = File::options().append(true).create(true).open(path)?;
     if is_new { file.write_all(TABLE_OF_TIMES.as_bytes()) } else { Ok(()) }
+}
+
+/// Adds a row to the table of times for each compiler that ran.
+pub fn add_times(path: &Path, target: &Target, compilations: &[Compilation], report: &mut Report) -> Result<(), Failure> {
+    let mut text = String::new();
+    for Compilation { stage, name, duration, .. } in compilations {
+        let is_optimized = name == OPTIMIZED_NAME;
+        let (source, phase, input, output) = match stage {
+            Stage::Optimize => ("lto.nvvm", "cicc", "", "lto.ptx"),
+            Stage::Assemble if is_optimized => ("lto.ptx", "ptxas", "", name.as_str()),
+            Stage::Assemble => (name.as_str(), "ptxas", name.as_str(), ""),
+        };
+        let milliseconds = duration.as_secs_f64() * 1000.0;
+        text.push_str(&format!("{source} , {phase} , {input} , {output} , {} , nvlink , {milliseconds:.4} , ms\n", target.name));
+    }
+    let append = |path| File::options().append(true).open(path)?.write_all(text.as_bytes());
+    let result = if path == Path::new("-") { io::stdout().write_all(text.as_bytes()) } else { append(path) };
+    result.map_err(|error| {
+        let file = path.to_string_lossy().into_owned();
+        report.add(Diagnostic::new(Message::CannotOpenFile { file }).also(error.to_string()));
+        Failure::Fatal
+    })
 }
 
 /// Reads the index that `-uidx` names.

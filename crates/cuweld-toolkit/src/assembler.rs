@@ -1,16 +1,24 @@
 //! `ptxas`: from PTX to machine code.
 
-use crate::lines;
-use cuweld::inputs::lower::{Assembled, Assembly, CompilerError, OBJECT_NAME, PTX_NAME};
+use crate::worker::{Done, Failure, Worker};
+use crate::{lines, private_folder};
+use cuweld::inputs::lower::{Assembly, CompilerError, OBJECT_NAME, PTX_NAME};
+use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 /// The assembler.
 #[derive(Clone, Debug)]
 pub struct Assembler {
     path: PathBuf,
+}
+
+/// Machine code, and what the assembler said.
+pub(crate) struct Code {
+    pub(crate) image: Vec<u8>,
+    pub(crate) messages: Vec<String>,
 }
 
 impl Assembler {
@@ -19,44 +27,58 @@ impl Assembler {
         Assembler { path: std::path::absolute(&path).unwrap_or(path) }
     }
 
-    /// Assembles `text`.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Assembles `text`, through `launcher` if there is one, and under the worker if there is one.
     ///
     /// The assembler runs in a private folder, where the text and the result have names that are always the same: they appear in its
-    /// messages and in the result.
-    ///
-    /// # Errors
-    /// When the assembler refuses the text or can not be run.
-    pub fn assemble(&self, assembly: &Assembly<'_>) -> Result<Assembled, CompilerError> {
-        let unusable = |what: &str, error: std::io::Error| CompilerError::Unusable(format!("{what}: {error}"));
-        let start = Instant::now();
+    /// messages and in the result. So nothing in the command is of this run alone, and a launcher that keeps results finds them again.
+    pub(crate) fn assemble(
+        &self,
+        assembly: &Assembly<'_>,
+        launcher: Option<&Path>,
+        worker: Option<&Worker>,
+    ) -> Result<Code, CompilerError> {
+        let unusable = |what: &str, error: io::Error| CompilerError::Unusable(format!("{what}: {error}"));
         let folder = private_folder().map_err(|error| unusable("a temporary folder could not be made", error))?;
         fs::write(folder.path().join(PTX_NAME), assembly.text)
             .map_err(|error| unusable("a temporary file could not be written", error))?;
-        let output = Command::new(&self.path)
-            .current_dir(folder.path())
-            .args(&assembly.arguments)
-            .arg(PTX_NAME)
-            .args(["-o", OBJECT_NAME])
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| unusable(&format!("'{}' could not be run", self.path.display()), error))?;
-        let mut messages = lines(&output.stdout);
-        messages.extend(lines(&output.stderr));
-        let image = fs::read(folder.path().join(OBJECT_NAME));
-        match image {
-            Ok(image) if output.status.success() => Ok(Assembled { image, messages, duration: start.elapsed() }),
-            _ if messages.is_empty() => {
-                Err(CompilerError::Unusable(format!("'{}' ended without a result ({})", self.path.display(), output.status)))
+        let program = launcher.unwrap_or(&self.path);
+        let own_path = launcher.map(|_| self.path.clone().into_os_string());
+        let arguments = assembly.arguments.iter().map(String::as_str).chain([PTX_NAME, "-o", OBJECT_NAME]).map(OsString::from);
+        let arguments: Vec<OsString> = own_path.into_iter().chain(arguments).collect();
+        let done = match worker {
+            Some(worker) => worker.run(folder.path(), program.as_os_str(), &arguments),
+            None => run(folder.path(), program, &arguments),
+        };
+        let done = done.map_err(|error| unusable(&format!("'{}' could not be run", program.display()), error))?;
+        let messages: Vec<String> = done.said.iter().flat_map(|said| lines(said)).collect();
+        match (fs::read(folder.path().join(OBJECT_NAME)), done.failure) {
+            (Ok(image), None) => Ok(Code { image, messages }),
+            (_, Some(Failure::Crash(how))) => {
+                let said = messages.iter().map(|line| format!(": {line}")).next_back().unwrap_or_default();
+                Err(CompilerError::Crashed { how: format!("'{}' ended with {how}{said}", program.display()), module: None })
+            }
+            (_, Some(Failure::Status(status))) if messages.is_empty() => {
+                Err(CompilerError::Unusable(format!("'{}' ended without a word, with status {status}", program.display())))
+            }
+            (_, None) if messages.is_empty() => {
+                Err(CompilerError::Unusable(format!("'{}' ended without a result", program.display())))
             }
             _ => Err(CompilerError::Refused(messages.join("\n"))),
         }
     }
 }
 
-/// Makes a folder under a name that nobody can foresee, which only the user can enter.
-fn private_folder() -> std::io::Result<tempfile::TempDir> {
-    let mut folder = tempfile::Builder::new();
-    #[cfg(unix)]
-    folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    folder.prefix("cuweld-").tempdir()
+/// Runs the assembler as a child of this process.
+fn run(folder: &Path, program: &Path, arguments: &[OsString]) -> io::Result<Done> {
+    let output = Command::new(program).current_dir(folder).args(arguments).stdin(Stdio::null()).output()?;
+    let failure = match output.status.code() {
+        Some(0) => None,
+        Some(status) => Some(Failure::Status(status)),
+        None => Some(Failure::Crash(output.status.to_string())),
+    };
+    Ok(Done { failure, said: [output.stdout, output.stderr] })
 }

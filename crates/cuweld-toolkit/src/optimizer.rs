@@ -5,15 +5,27 @@
 
 #![allow(unsafe_code, reason = "a C library is called")]
 
-use cuweld::inputs::lower::{CompilerError, Optimization, Optimized};
+use crate::private_folder;
+use crate::worker::{Failure, Worker};
+use cuweld::inputs::lower::{CompilerError, IntermediateModule, Optimization, Optimized};
 use libloading::Library;
+use serde::{Deserialize, Serialize};
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::path::Path;
-use std::ptr;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::{fs, io, ptr};
 
 /// The optimizer.
 #[derive(Debug)]
 pub struct Optimizer {
+    path: PathBuf,
+    /// The library, once it is used in this process.
+    loaded: OnceLock<Result<Loaded, CompilerError>>,
+}
+
+/// The library in this process.
+#[derive(Debug)]
+struct Loaded {
     functions: Functions,
     /// Holds the functions.
     _library: Library,
@@ -45,8 +57,114 @@ struct Functions {
 }
 
 impl Optimizer {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Optimizer { path, loaded: OnceLock::new() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the library's function `nvJitLinkCreate` is, by which it can be told from others of the same name.
+    pub(crate) fn address(&self) -> Result<usize, CompilerError> {
+        self.loaded().map(|loaded| loaded.functions.create as usize)
+    }
+
+    fn loaded(&self) -> Result<&Loaded, CompilerError> {
+        self.loaded.get_or_init(|| Loaded::load(&self.path)).as_ref().map_err(Clone::clone)
+    }
+
+    /// Makes one PTX text of all modules: under the worker if there is one, else in this process.
+    pub(crate) fn optimize(&self, optimization: &Optimization<'_>, worker: Option<&Worker>) -> Result<Optimized, CompilerError> {
+        match worker {
+            None => self.loaded()?.optimize(optimization, |_| ()),
+            Some(worker) => {
+                let unusable =
+                    |error: io::Error| CompilerError::Unusable(format!("'{}' could not be used: {error}", self.path.display()));
+                Job::run(&self.path, optimization, worker).map_err(unusable)?
+            }
+        }
+    }
+}
+
+/// What a worker is to do, as it stands in the folder of the job beside the modules.
+#[derive(Serialize, Deserialize)]
+struct Job {
+    arguments: Vec<String>,
+    modules: Vec<Module>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Module {
+    name: String,
+    bare: bool,
+}
+
+/// The files of a job, but for its modules.
+const JOB: &str = "job.json";
+const OPTIMIZED: &str = "optimized";
+const LINKED: &str = "linked";
+const LOG: &str = "log";
+const AT: &str = "at";
+
+/// How a job ends that came to nothing: the code was refused, or the library could not be used.
+const REFUSED: i32 = 1;
+const UNUSABLE: i32 = 2;
+
+impl Job {
+    /// The file of a module.
+    fn module(folder: &Path, index: usize) -> PathBuf {
+        folder.join(format!("module-{index}"))
+    }
+
+    /// Has a worker do it.
+    fn run(library: &Path, optimization: &Optimization<'_>, worker: &Worker) -> io::Result<Result<Optimized, CompilerError>> {
+        let folder = private_folder()?;
+        let modules = optimization.modules.iter().map(|module| Module { name: module.name.to_owned(), bare: module.bare });
+        let job = Job { arguments: optimization.arguments.clone(), modules: modules.collect() };
+        fs::write(folder.path().join(JOB), serde_json::to_vec(&job)?)?;
+        for (index, module) in optimization.modules.iter().enumerate() {
+            fs::write(Job::module(folder.path(), index), module.data)?;
+        }
+        let done = worker.optimize(folder.path(), &std::path::absolute(library)?)?;
+        let read = |name: &str| fs::read(folder.path().join(name));
+        let log = || read(LOG).map(|log| String::from_utf8_lossy(&log).into_owned());
+        Ok(match done.failure {
+            None => Ok(Optimized { text: read(OPTIMIZED)?, linked: read(LINKED).ok() }),
+            Some(Failure::Status(REFUSED)) => Err(CompilerError::Refused(log()?)),
+            Some(Failure::Status(_)) => Err(CompilerError::Unusable(log()?)),
+            Some(Failure::Crash(how)) => {
+                let module = fs::read_to_string(folder.path().join(AT)).ok().and_then(|at| at.parse().ok());
+                Err(CompilerError::Crashed { how: format!("'{}' crashed ({how})", library.display()), module })
+            }
+        })
+    }
+}
+
+/// What a worker does: the job in `folder`. Gives the status to end with.
+pub(crate) fn serve(folder: &Path, library: &Path) -> io::Result<i32> {
+    let job: Job = serde_json::from_slice(&fs::read(folder.join(JOB))?)?;
+    let data: Vec<Vec<u8>> =
+        (0..job.modules.len()).map(|index| fs::read(Job::module(folder, index))).collect::<io::Result<_>>()?;
+    let modules =
+        job.modules.iter().zip(&data).map(|(module, data)| IntermediateModule { name: &module.name, data, bare: module.bare });
+    let optimization = Optimization { name: "", modules: modules.collect(), arguments: job.arguments };
+    // So that whoever finds the worker dead knows where it was.
+    let at = |index: Option<usize>| _ = fs::write(folder.join(AT), index.map_or_else(String::new, |index| index.to_string()));
+    match Loaded::load(library).and_then(|loaded| loaded.optimize(&optimization, at)) {
+        Ok(Optimized { text, linked }) => {
+            fs::write(folder.join(OPTIMIZED), text)?;
+            linked.map_or(Ok(()), |linked| fs::write(folder.join(LINKED), linked))?;
+            Ok(0)
+        }
+        Err(CompilerError::Refused(log)) => fs::write(folder.join(LOG), log).map(|()| REFUSED),
+        Err(error) => fs::write(folder.join(LOG), error.to_string()).map(|()| UNUSABLE),
+    }
+}
+
+impl Loaded {
     /// Loads the library.
-    pub(crate) fn load(path: &Path) -> Result<Self, CompilerError> {
+    fn load(path: &Path) -> Result<Self, CompilerError> {
         let unusable =
             |error: libloading::Error| CompilerError::Unusable(format!("'{}' could not be loaded: {error}", path.display()));
         // SAFETY: the file is the CUDA toolkit's library, which the user has installed and trusts as much as its programs. Loading
@@ -73,26 +191,20 @@ impl Optimizer {
                 ),
             }
         };
-        Ok(Optimizer { functions, _library: library })
+        Ok(Loaded { functions, _library: library })
     }
 
-    /// Where the library's function `nvJitLinkCreate` is, by which it can be told from others of the same name.
-    pub(crate) fn address(&self) -> usize {
-        self.functions.create as usize
-    }
-
-    /// Makes one PTX text of all modules.
-    ///
-    /// # Errors
-    /// When the library refuses the arguments or a module.
-    pub fn optimize(&self, optimization: &Optimization<'_>) -> Result<Optimized, CompilerError> {
+    /// Makes one PTX text of all modules. `at` is told which module is read next, and when all were.
+    fn optimize(&self, optimization: &Optimization<'_>, at: impl Fn(Option<usize>)) -> Result<Optimized, CompilerError> {
         let text = |text: &str| CString::new(text).map_err(|_| CompilerError::Unusable(format!("'{text}' contains a NUL")));
         let arguments: Vec<CString> = optimization.arguments.iter().map(|argument| text(argument)).collect::<Result<_, _>>()?;
         let session = Session::new(&self.functions, &arguments)?;
-        for module in &optimization.modules {
+        for (index, module) in optimization.modules.iter().enumerate() {
+            at(Some(index));
             let kind = if module.bare { KIND_LTOIR } else { KIND_FATBIN };
             session.add(kind, module.data, &text(module.name)?)?;
         }
+        at(None);
         session.complete()
     }
 }

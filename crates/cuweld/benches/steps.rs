@@ -101,13 +101,13 @@ fn link_units(units: &[Vec<u8>], trace: &mut Trace) -> usize {
 fn print_phases(count: usize) {
     const RUNS: usize = 20;
     let units = units(count);
-    let mut best: Vec<(&str, Duration)> = Vec::new();
+    let mut best: Vec<(String, Duration)> = Vec::new();
     for _ in 0..RUNS {
         let mut trace = Trace::default();
         link_units(&units, &mut trace);
-        best.resize(trace.spans().len(), ("", Duration::MAX));
+        best.resize(trace.spans().len(), (String::new(), Duration::MAX));
         for ((name, least), span) in best.iter_mut().zip(trace.spans()) {
-            (*name, *least) = (span.name, span.duration.min(*least));
+            (*name, *least) = (span.name.to_string(), span.duration.min(*least));
         }
     }
     println!("\nThe phases of a link of {count} functions, each the best of {RUNS} runs:");

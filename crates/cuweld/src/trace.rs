@@ -1,5 +1,7 @@
 //! How long each phase took, as a trace that Chrome and Perfetto show.
 
+use crate::diagnostics::quoted;
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -17,10 +19,10 @@ struct Errand {
 }
 
 /// One span.
-#[derive(Copy, Clone, Debug)]
+#[derive(Clone, Debug)]
 pub struct Span {
     /// What took this long.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// When it began, counted from the start of the trace.
     pub begin: Duration,
     /// How long it took.
@@ -46,8 +48,13 @@ impl Trace {
         }
         let begin = self.start.elapsed();
         let result = run();
-        self.spans.push(Span { name, begin, duration: self.start.elapsed() - begin });
+        self.spans.push(Span { name: name.into(), begin, duration: self.start.elapsed() - begin });
         result
+    }
+
+    /// Records something that was timed elsewhere.
+    pub fn add(&mut self, name: String, begin: Instant, duration: Duration) {
+        self.spans.push(Span { name: name.into(), begin: begin.saturating_duration_since(self.start), duration });
     }
 
     /// The spans, in the order in which they ended.
@@ -62,8 +69,8 @@ impl Trace {
             let separator = if index == 0 { "" } else { "," };
             _ = write!(
                 json,
-                "{separator}\n{{\"name\":\"{}\",\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":{:.3},\"dur\":{:.3}}}",
-                span.name,
+                "{separator}\n{{\"name\":{},\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":{:.3},\"dur\":{:.3}}}",
+                quoted(&span.name),
                 span.begin.as_secs_f64() * 1e6,
                 span.duration.as_secs_f64() * 1e6
             );

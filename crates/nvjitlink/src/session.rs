@@ -12,9 +12,10 @@ use cuweld::inputs::{Code, Skipped, Why};
 use cuweld::options::{KernelRoots, Options, OutputKind, ReleaseChoice, ToolNoteText};
 use cuweld::release::{Release, Tool};
 use cuweld::{Added, Linker};
-use cuweld_toolkit::{Search, ToolkitCompilers};
+use cuweld_toolkit::{Cache, Search, Setup, ToolkitCompilers, Worker};
 use std::borrow::Cow;
 use std::ffi::c_int;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -259,7 +260,7 @@ impl Link {
     fn new(wanted: Wanted, own_create: usize) -> Option<Self> {
         let search = Search { not_this: Some(own_create), ..Search::default() };
         let linker = Linker::with_compile_options(link_options(&wanted)?, compile_options(&wanted)?);
-        Some(Link { linker, compilers: ToolkitCompilers::new(search), wanted, was_fatal: false })
+        Some(Link { linker, compilers: ToolkitCompilers::new(search, setup()), wanted, was_fatal: false })
     }
 
     /// Adds an input, and compiles it if it is PTX.
@@ -338,6 +339,31 @@ impl Link {
 fn imitated_release() -> Option<&'static Release> {
     let named = COMPATIBILITY_VARIABLES.iter().find_map(|variable| std::env::var(variable).ok())?;
     Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::NvJitLink).map(|(_, release)| release)
+}
+
+/// How compilers are run: under the program, where it is found, and with a cache if the environment names one. A library makes no folders
+/// of its own accord.
+fn setup() -> Setup {
+    let cache = std::env::var_os("CUWELD_CACHE").filter(|folder| !folder.is_empty() && folder != "off").map(PathBuf::from);
+    Setup {
+        worker: Worker::for_library(own_path().as_deref()),
+        cache: cache.filter(|folder| folder.is_absolute()).map(|folder| Cache::new(folder, None)),
+        launcher: std::env::var_os("CUWELD_COMPILER_LAUNCHER").filter(|program| !program.is_empty()).map(PathBuf::from),
+        ..Setup::default()
+    }
+}
+
+/// Where this library is, where the system says it.
+fn own_path() -> Option<PathBuf> {
+    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
+    let here = own_path as fn() -> Option<PathBuf> as usize;
+    let holds = |line: &&str| {
+        let range = line.split(' ').next().and_then(|range| range.split_once('-'));
+        let ends = range.map(|(start, end)| (usize::from_str_radix(start, 16), usize::from_str_radix(end, 16)));
+        matches!(ends, Some((Ok(start), Ok(end))) if (start..end).contains(&here))
+    };
+    let line = maps.lines().find(holds)?;
+    Some(PathBuf::from(line.get(line.find('/')?..)?))
 }
 
 /// What the linker is asked for.

@@ -211,8 +211,27 @@ pub struct Compile {
     pub device_stack_protector: Option<bool>,
     /// The toolkit (`--toolkit`).
     pub toolkit: Option<PathBuf>,
+    /// How many compilers run at once (`--jobs`).
+    pub jobs: Option<u32>,
+    /// Where results are kept (`--cache`).
+    pub cache: Option<OsString>,
+    /// The program that runs the assembler (`--compiler-launcher`).
+    pub launcher: Option<PathBuf>,
+    /// When to show what is being compiled (`--progress`).
+    pub progress: Option<ProgressDisplay>,
     /// The program that makes final code (`--finalizer`).
     pub finalizer: Option<PathBuf>,
+}
+
+/// When to show what is being compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgressDisplay {
+    /// Not at all.
+    Never,
+    /// When somebody may be watching.
+    Auto,
+    /// In any case.
+    Always,
 }
 
 /// How much of the program link-time optimization sees.

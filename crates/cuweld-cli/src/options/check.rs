@@ -35,6 +35,7 @@ const LINK: &[Check] = &[
     |typed| api_version(typed).err(),
     |typed| negative(typed, Id::Threads),
     |typed| negative(typed, Id::ErrorLimit),
+    |typed| negative(typed, Id::Jobs),
     brackets,
 ];
 
@@ -42,18 +43,20 @@ const LINK: &[Check] = &[
 const HOST_LINKER_SCRIPT: &[Check] = &[|typed| typed.inputs().next().map(|_| Problem::InputsWithHostLinkerScript {})];
 
 /// Looks whether a link can be made of what was typed. Gives what there is to say, in order; the last one may be fatal.
-pub(super) fn link(typed: &Typed) -> Vec<UsageProblem> {
-    run(LINK, typed)
+///
+/// The reference has to be told where the toolkit is; `as_reference` says that this is required here, too.
+pub(super) fn link(typed: &Typed, as_reference: bool) -> Vec<UsageProblem> {
+    run(LINK, typed, |problem| as_reference || !matches!(problem, Problem::NoNvvmPath {}))
 }
 
 /// The same for a script for the host's linker.
 pub(super) fn host_linker_script(typed: &Typed) -> Vec<UsageProblem> {
-    run(HOST_LINKER_SCRIPT, typed)
+    run(HOST_LINKER_SCRIPT, typed, |_| true)
 }
 
-fn run(checks: &[Check], typed: &Typed) -> Vec<UsageProblem> {
+fn run(checks: &[Check], typed: &Typed, counts: impl Fn(&Problem) -> bool) -> Vec<UsageProblem> {
     let mut found = Vec::new();
-    for problem in checks.iter().filter_map(|check| check(typed)) {
+    for problem in checks.iter().filter_map(|check| check(typed)).filter(counts) {
         let ends_here = problem.severity() == Severity::Fatal;
         found.push(UsageProblem { problem, found: Found::Afterwards });
         if ends_here {

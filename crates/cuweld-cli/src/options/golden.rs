@@ -46,7 +46,7 @@ fn outcome(line: &str, files: &HashMap<String, Vec<u8>>) -> Vec<String> {
         let contents = path.to_str().and_then(|name| files.get(name));
         contents.cloned().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     };
-    match parse(arguments, &mut read_file) {
+    match parse(arguments, true, &mut read_file) {
         Err(error) => {
             let style = Style { tool: error.tool_name, target: error.reported_arch, ..Style::default() };
             let messages = error.problems.iter().filter_map(|problem| shown(problem, &style));

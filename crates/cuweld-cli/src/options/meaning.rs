@@ -160,6 +160,14 @@ fn compile(typed: &Typed) -> Compile {
         max_registers: typed.number(Id::Maxrregcount),
         device_stack_protector: typed.truth(Id::DeviceStackProtector),
         toolkit: path(typed, Id::Toolkit),
+        jobs: unsigned(typed, Id::Jobs),
+        cache: typed.text(Id::Cache).map(OsString::from),
+        launcher: path(typed, Id::CompilerLauncher),
+        progress: typed.text(Id::Progress).and_then(std::ffi::OsStr::to_str).map(|when| match when {
+            "never" => ProgressDisplay::Never,
+            "always" => ProgressDisplay::Always,
+            _ => ProgressDisplay::Auto,
+        }),
         finalizer: path(typed, Id::Finalizer),
     }
 }

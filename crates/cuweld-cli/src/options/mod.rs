@@ -53,9 +53,15 @@ pub struct UsageError {
     pub reported_arch: Option<String>,
 }
 
+/// Reads a size in bytes: a number, and perhaps one of the letters K, M, G.
+pub fn size(text: &str) -> Option<u64> {
+    number::size(text.as_bytes()).ok()
+}
+
 /// Reads a command line, without the program's name. `read_file` is asked for the contents of options files.
 pub fn parse(
     arguments: impl Iterator<Item = OsString>,
+    called_as_nvlink: bool,
     read_file: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>,
 ) -> Result<Invocation, UsageError> {
     let scan::Scanned { typed, mut warnings, mistake } = scan::scan(arguments, read_file);
@@ -82,8 +88,9 @@ pub fn parse(
     if let Some(kind) = meaning::generated(&typed) {
         return Ok(Invocation::Generate(kind));
     }
+    let as_reference = meaning::diagnostics(&typed).map_or(called_as_nvlink, |style| style == DiagnosticsStyle::Nvlink);
     let wants_script = typed.has(Id::GenHostLinkerScript);
-    warnings.extend(if wants_script { check::host_linker_script(&typed) } else { check::link(&typed) });
+    warnings.extend(if wants_script { check::host_linker_script(&typed) } else { check::link(&typed, as_reference) });
     if warnings.iter().any(|problem| problem.severity() == Severity::Fatal) {
         return Err(error(warnings));
     }

@@ -10,7 +10,7 @@ fn link_with(arguments: &[&str], files: &[(&str, &str)]) -> Result<LinkArguments
         let contents = file.map(|(_, contents)| contents.as_bytes().to_vec());
         contents.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     };
-    match parse(arguments, &mut read_file) {
+    match parse(arguments, true, &mut read_file) {
         Ok(Invocation::Link(link)) => Ok(*link),
         Ok(other) => Err(format!("{other:?}")),
         Err(error) => Err(error.problems.last().map(ToString::to_string).unwrap_or_default()),
@@ -136,7 +136,7 @@ fn response_files_stand_for_their_words() -> Result<(), String> {
 fn what_only_prints_needs_nothing_else() {
     let parsed = |argument: &str| {
         let mut no_files = |_: &Path| Err(io::Error::from(io::ErrorKind::NotFound));
-        parse([OsString::from(argument)].into_iter(), &mut no_files)
+        parse([OsString::from(argument)].into_iter(), true, &mut no_files)
     };
     assert!(matches!(parsed("-h"), Ok(Invocation::Help)));
     assert!(matches!(parsed("--version"), Ok(Invocation::Version)));
@@ -149,7 +149,7 @@ fn what_only_prints_needs_nothing_else() {
 fn a_mistake_does_not_hide_how_to_report_it() {
     let arguments = ["--diagnostics=json", "-tool-name=t", "-report-arch", "-arch=sm_90", "a.o"].map(OsString::from);
     let mut no_files = |_: &Path| Err(io::Error::from(io::ErrorKind::NotFound));
-    let error = parse(arguments.into_iter(), &mut no_files).err();
+    let error = parse(arguments.into_iter(), true, &mut no_files).err();
     let shown = error.map(|error| (error.diagnostics, error.tool_name, error.reported_arch));
     assert_eq!(shown, Some((Some(DiagnosticsStyle::Json), Some("t".to_owned()), Some("sm_90".to_owned()))));
 }
@@ -161,7 +161,7 @@ fn names_need_not_be_text() -> Result<(), String> {
     let raw = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
     let arguments = [raw(b"-arch=sm_90"), raw(b"-o=\xff.cubin"), raw(b"\xfe.o"), raw(b"-L\xfd,x"), raw(b"-optf=\xfc")];
     let mut read_file = |_: &Path| Ok(b"\xfb.o".to_vec());
-    match parse(arguments.into_iter(), &mut read_file) {
+    match parse(arguments.into_iter(), true, &mut read_file) {
         Ok(Invocation::Link(link)) => {
             assert_eq!(link.output, Some(PathBuf::from(raw(b"\xff.cubin"))));
             let inputs = [b"\xfe.o", b"\xfb.o"].map(|name| InputSource::File(PathBuf::from(raw(name))));

@@ -246,6 +246,8 @@ messages! {
         "An input adds nothing to the link.";
     3405 Info Compiled { file: String, milliseconds: u128 } "'{file}' was compiled in {milliseconds} ms"
         "An input held no code for the target, but PTX or intermediate code.";
+    3407 Info CompiledBefore { file: String } "'{file}' was compiled by an earlier link"
+        "The same code was compiled with the same options by the same compiler before, and the result was kept (--cache).";
     3406 Info ErrorsNotShown { count: usize } "{count} more errors are not shown"
         "There were more errors than --error-limit allows to show.";
     3409 Info CodeAsCompiled {} "kernels keep the machine code that the compiler made for them"

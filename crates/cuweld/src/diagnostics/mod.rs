@@ -5,6 +5,7 @@ mod render;
 mod spelling;
 
 pub use message::{Code, Family, Message};
+pub(crate) use render::quoted;
 pub use render::{Renderer, Style};
 pub use spelling::edit_distance;
 

@@ -86,7 +86,7 @@ fn words(diagnostic: &Diagnostic) -> String {
 }
 
 /// A text as a JSON string.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut result = String::with_capacity(text.len() + 2);
     result.push('"');
     for character in text.chars() {

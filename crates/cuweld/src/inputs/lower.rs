@@ -6,12 +6,15 @@
 //! Compilers are not part of this library: the caller brings them as [`Compilers`].
 
 mod arguments;
+mod blame;
 mod note;
 mod optimize;
+mod side_by_side;
 
 pub use arguments::{CompileOptions, LinkTimeOptimization, Scope};
+pub use optimize::name_the_units;
 
-use super::{Code, Packed, Unit, Unpacked, in_parallel};
+use super::{Code, Packed, Unit, Unpacked};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::phases::load::{Contents, Demand, Input};
 use std::borrow::Cow;
@@ -24,6 +27,8 @@ pub struct Compilers<'caller> {
     pub assemble: &'caller (dyn Fn(&Assembly<'_>) -> Result<Assembled, CompilerError> + Sync),
     /// Makes one PTX text of intermediate code.
     pub optimize: &'caller (dyn Fn(&Optimization<'_>) -> Result<Optimized, CompilerError> + Sync),
+    /// How many of them may be called at once.
+    pub jobs: usize,
 }
 
 impl Compilers<'_> {
@@ -31,6 +36,7 @@ impl Compilers<'_> {
     pub const NONE: Compilers<'static> = Compilers {
         assemble: &|_| Err(none("an assembler for PTX")),
         optimize: &|_| Err(none("a compiler for link-time optimization")),
+        jobs: 1,
     };
 }
 
@@ -45,9 +51,14 @@ pub const PTX_NAME: &str = "application ptx input";
 /// The name that the file which the assembler makes has to have.
 pub const OBJECT_NAME: &str = "elf.o";
 
+/// What messages call the object that link-time optimization makes, unless the caller has another name for it.
+pub const OPTIMIZED_NAME: &str = "lto.cubin";
+
 /// PTX to be assembled.
 #[derive(Clone, Debug)]
 pub struct Assembly<'data> {
+    /// What it is, for people.
+    pub name: &'data str,
     /// The text.
     pub text: &'data [u8],
     /// The assembler's arguments, except for the names of files.
@@ -63,11 +74,15 @@ pub struct Assembled {
     pub messages: Vec<String>,
     /// How long it took.
     pub duration: Duration,
+    /// Whether it was there already, from an earlier link.
+    pub cached: bool,
 }
 
 /// Intermediate code to be optimized.
 #[derive(Clone, Debug)]
 pub struct Optimization<'data> {
+    /// What it is, for people.
+    pub name: &'data str,
     /// The modules.
     pub modules: Vec<IntermediateModule<'data>>,
     /// The optimizer's arguments.
@@ -108,7 +123,26 @@ pub enum CompilerError {
     Refused(String),
     /// It could not be used.
     Unusable(String),
+    /// It crashed, in a process of its own.
+    Crashed {
+        /// What happened.
+        how: String,
+        /// Which module of intermediate code it was reading, if it was.
+        module: Option<usize>,
+    },
 }
+
+impl std::fmt::Display for CompilerError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CompilerError::Missing { what, .. } => write!(out, "{what} is needed and was not found"),
+            CompilerError::Refused(text) | CompilerError::Unusable(text) => out.write_str(text),
+            CompilerError::Crashed { how, .. } => out.write_str(how),
+        }
+    }
+}
+
+impl std::error::Error for CompilerError {}
 
 /// What a link is made of once everything is compiled.
 #[derive(Debug)]
@@ -200,7 +234,8 @@ pub(crate) fn assemble(
 ) -> Result<(), Failure> {
     let is_ptx = |unit: &Unit<'_>| matches!(unit.code, Code::Ptx { .. });
     let texts: Vec<&Unit<'_>> = units.iter().filter(|unit| is_ptx(unit)).collect();
-    let mut results = in_parallel::map(texts, |unit| assemble_unit(unit, options, compilers)).into_iter().flatten();
+    let mut results =
+        side_by_side::map(&texts, compilers.jobs, |unit| assemble_unit(unit, options, compilers)).into_iter().flatten();
     let mut outcome = Ok(());
     units.retain_mut(|unit| {
         let Some(result) = is_ptx(unit).then(|| results.next()).flatten() else { return true };
@@ -226,12 +261,12 @@ fn assemble_unit(
 ) -> Option<Result<Assembled, CompilerError>> {
     match &unit.code {
         Code::Ptx { text, options: recorded } => {
-            if let Some(word) = arguments::word_that_names_a_file(recorded) {
+            if let Some(word) = arguments::word_that_is_not_an_inputs_to_give(recorded) {
                 let problem = format!("'{}' asks for the option '{word}', which is not an input's to give", unit.name);
                 return Some(Err(CompilerError::Unusable(problem)));
             }
             let arguments = options.assembler_arguments(recorded, true);
-            Some((compilers.assemble)(&Assembly { text, arguments }))
+            Some((compilers.assemble)(&Assembly { name: &unit.name, text, arguments }))
         }
         Code::Cubin(_) | Code::Packed(_) | Code::LtoIr { .. } => None,
     }
@@ -244,14 +279,20 @@ fn assemble_units<'data>(
     compilers: &Compilers<'_>,
     report: &mut Report,
 ) -> Result<Vec<Object<'data>>, Failure> {
-    let assembled = in_parallel::map(unpacked.units.iter().collect(), |unit| assemble_unit(unit, options, compilers));
+    let is_ptx = |unit: &Unit<'_>| matches!(unit.code, Code::Ptx { .. });
+    let texts: Vec<&Unit<'_>> = unpacked.units.iter().filter(|unit| is_ptx(unit)).collect();
+    let mut assembled =
+        side_by_side::map(&texts, compilers.jobs, |unit| assemble_unit(unit, options, compilers)).into_iter().flatten();
     let mut objects = Vec::with_capacity(unpacked.units.len());
-    for (index, (unit, assembled)) in unpacked.units.iter().zip(assembled).enumerate() {
-        let contents = match (&unit.code, assembled) {
-            (Code::Cubin(bytes), _) => ObjectContents::Here(Cow::Borrowed(bytes)),
-            (Code::Packed(packed), _) => ObjectContents::Packed(packed),
-            (_, Some(result)) => ObjectContents::Here(said(&unit.name, result, options, report)?.into()),
-            (_, None) => continue,
+    for (index, unit) in unpacked.units.iter().enumerate() {
+        let contents = match &unit.code {
+            Code::Cubin(bytes) => ObjectContents::Here(Cow::Borrowed(bytes)),
+            Code::Packed(packed) => ObjectContents::Packed(packed),
+            Code::LtoIr { .. } => continue,
+            Code::Ptx { .. } => match assembled.next() {
+                Some(result) => ObjectContents::Here(said(&unit.name, result, options, report)?.into()),
+                None => continue,
+            },
         };
         objects.push(Object { name: Cow::Borrowed(&unit.name), contents, demand: unit.demand, unit: Some(index) });
     }
@@ -266,10 +307,14 @@ fn said(
     report: &mut Report,
 ) -> Result<Vec<u8>, Failure> {
     match result {
-        Ok(Assembled { image, messages, duration }) => {
+        Ok(Assembled { image, messages, duration, cached }) => {
             messages.into_iter().for_each(|line| report.list(line));
             if options.report_durations {
-                report.say(Message::Compiled { file: name.into(), milliseconds: duration.as_millis() });
+                let file = name.to_owned();
+                report.say(match cached {
+                    true => Message::CompiledBefore { file },
+                    false => Message::Compiled { file, milliseconds: duration.as_millis() },
+                });
             }
             Ok(note::without_file_names(image))
         }
@@ -278,6 +323,11 @@ fn said(
             report
                 .fatal(Diagnostic::new(Message::CompilerFailed {}).headline(format!("the PTX of '{name}' could not be compiled")))
         }
+        Err(CompilerError::Crashed { how, .. }) => {
+            let diagnostic =
+                Diagnostic::new(Message::CompilerFailed {}).headline(format!("the PTX of '{name}' crashes the assembler"));
+            report.fatal(diagnostic.also(how))
+        }
         Err(error) => unavailable(error, report),
     }
 }
@@ -285,7 +335,9 @@ fn said(
 /// Ends the link because a compiler could not be used.
 fn unavailable<T>(error: CompilerError, report: &mut Report) -> Result<T, Failure> {
     match error {
-        CompilerError::Refused(problem) | CompilerError::Unusable(problem) => report.fatal(Message::CompilerUnusable { problem }),
+        CompilerError::Refused(problem) | CompilerError::Unusable(problem) | CompilerError::Crashed { how: problem, .. } => {
+            report.fatal(Message::CompilerUnusable { problem })
+        }
         CompilerError::Missing { what, places } => {
             let mut diagnostic = Diagnostic::new(Message::CompilerMissing { what });
             for place in places {

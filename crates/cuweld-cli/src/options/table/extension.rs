@@ -69,6 +69,22 @@ pub(super) const ROWS: &[Row] = &[
         Toolkit, "toolkit", "", Text("folder"),
         "The CUDA toolkit whose compilers are used for PTX and link-time optimization.",
     ),
+    row(Jobs, "jobs", "j", Number("count"), "How many compilers to run at once; the default is one for each processor.")
+        .details("Under make, its jobserver is asked for each one beyond the first. The result does not depend on it."),
+    row(Cache, "cache", "", Text("folder"), "Keep what was compiled in this folder, and do not compile it again; off for none.")
+        .details(
+            "The default is a folder of the user's, and none if the program is called nvlink. The environment variable CUWELD_CACHE does the \
+             same, and CUWELD_CACHE_SIZE says how large it may become (2G).",
+        ),
+    row(
+        CompilerLauncher, "compiler-launcher", "", Text("program"),
+        "Put this program, such as sccache, before every command of the assembler.",
+    )
+    .details("The environment variable CUWELD_COMPILER_LAUNCHER does the same."),
+    row(
+        Progress, "progress", "", Takes::Keyword { name: "when", allowed: &["never", "auto", "always"] },
+        "Show what is being compiled when that takes long: never, always, or if standard error is a terminal.",
+    ),
     row(Finalizer, "finalizer", "", Text("program"), "The program that makes final code for sm_100 and later."),
     row(
         MaxUnpacked, "max-unpacked", "", Size("bytes"),

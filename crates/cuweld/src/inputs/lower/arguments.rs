@@ -26,6 +26,8 @@ pub struct CompileOptions {
     pub optimization: Option<LinkTimeOptimization>,
     /// Say how long each compilation took.
     pub report_durations: bool,
+    /// Say of a name that a whole program lacks which units need it, instead of leaving it to the assembler.
+    pub explain_undefined: bool,
 }
 
 /// How link-time optimization is done.
@@ -89,14 +91,35 @@ pub enum Scope {
 /// names at both ends, those between them mean what they say.
 const NOTHING: &str = "__cuweld_no_such_name";
 
-/// Options of the assembler, without dashes, that make it read or write files.
-const NAMES_FILES: &[&str] = &["o", "output-file", "optf", "options-file", "ias", "input-as-string", "fdevice-time-trace"];
+/// Options of the assembler, without dashes, that a compiler records in an object and that an input may ask for: they change the code,
+/// and name no file. A few take a value, which may be a word of its own.
+#[rustfmt::skip] // a list of words
+const RECORDED: &[&str] = &[
+    "Ofast-compile", "Ofc", "allow-expensive-optimizations", "compile-as-tools-patch", "astoolspatch", "compile-only", "c",
+    "def-load-cache", "dlcm", "def-store-cache", "dscm", "device-debug", "g", "device-function-maxrregcount",
+    "func-maxrregcount", "device-stack-protector", "disable-optimizer-constants", "disable-optimizer-consts",
+    "disable-warnings", "w", "dont-merge-basicblocks", "no-bb-merge", "enable-func-clone-sc", "entry", "e",
+    "extensible-whole-program", "ewp", "fmad", "force-load-cache", "flcm", "force-store-cache", "fscm",
+    "g-tensor-memory-access-check", "g-tmem-access-check", "generate-line-info", "lineinfo", "gno-tensor-memory-access-check",
+    "gno-tmem-access-check", "gpu-name", "arch", "legacy-bar-warp-wide-behavior", "machine", "m", "m64",
+    "make-errors-visible-at-exit", "maxntid", "maxrregcount", "minnctapersm", "opt-level", "O", "O0", "O1", "O2", "O3",
+    "optimize-float-atomics", "opt-fp-atomics", "override-directive-values", "position-independent-code", "pic",
+    "preserve-relocs", "register-usage-level", "regUsageLevel", "return-at-end", "ret-end", "sanitize", "sp-bounds-check",
+    "split-compile", "suppress-async-bulk-multicast-advisory-warning", "suppress-debug-info", "suppress-double-demote-warning",
+    "suppress-sparse-mma-advisory-info", "suppress-stack-size-warning", "verbose", "v", "warn-on-double-precision-use",
+    "warn-double-usage", "warn-on-local-memory-usage", "warn-lmem-usage", "warn-on-spills", "warn-spills", "warning-as-error",
+    "Werror",
+];
 
-/// A word of what a unit was compiled with that the assembler must not get from an input: one that names a file.
-pub(super) fn word_that_names_a_file(recorded: &str) -> Option<&str> {
-    recorded.split_whitespace().find(|word| {
-        let option = word.trim_start_matches('-').split('=').next().unwrap_or_default();
-        NAMES_FILES.contains(&option) || word.starts_with('@') || word.contains(['/', '\\'])
+/// The first word of what a unit was compiled with that the assembler must not get from an input.
+pub(super) fn word_that_is_not_an_inputs_to_give(recorded: &str) -> Option<&str> {
+    recorded.split_whitespace().find(|word| match word.strip_prefix('-') {
+        Some(option) => {
+            let option = option.trim_start_matches('-').split('=').next().unwrap_or_default();
+            !RECORDED.contains(&option) || word.contains(['/', '\\'])
+        }
+        // A value.
+        None => !word.chars().all(|character| character.is_ascii_alphanumeric() || "_-.,".contains(character)),
     })
 }
 
@@ -112,9 +135,10 @@ impl CompileOptions {
             stack_protector: false,
             split_compile: None,
             fast_compile: None,
-            optimized_name: "lto.cubin",
+            optimized_name: super::OPTIMIZED_NAME,
             optimization: None,
             report_durations: false,
+            explain_undefined: false,
         }
     }
 
@@ -180,17 +204,24 @@ impl CompileOptions {
 
 #[cfg(test)]
 mod tests {
-    use super::word_that_names_a_file;
+    use super::word_that_is_not_an_inputs_to_give;
 
     #[test]
-    fn inputs_name_no_files_to_the_assembler() {
-        for harmless in ["", "-maxrregcount 32 -O3 --generate-line-info", "-arch=sm_90 -m64", "-v"] {
-            assert_eq!(word_that_names_a_file(harmless), None, "{harmless}");
-        }
-        for (options, word) in
-            [("-O3 -o x", "-o"), ("--output-file=x", "--output-file=x"), ("-optf x", "-optf"), ("@x", "@x"), ("-v ../x", "../x")]
+    fn inputs_give_the_assembler_only_options_that_are_known() {
+        for harmless in ["", "-maxrregcount 32 -O3 --generate-line-info", "-arch=sm_90 -m64", "-v", "--maxrregcount=32 -dlcm ca"]
         {
-            assert_eq!(word_that_names_a_file(options), Some(word), "{options}");
+            assert_eq!(word_that_is_not_an_inputs_to_give(harmless), None, "{harmless}");
+        }
+        for (options, word) in [
+            ("-O3 -o x", "-o"),
+            ("--output-file=x", "--output-file=x"),
+            ("-optf x", "-optf"),
+            ("@x", "@x"),
+            ("-v ../x", "../x"),
+            ("-arch=/x", "-arch=/x"),
+            ("--some-day=on", "--some-day=on"),
+        ] {
+            assert_eq!(word_that_is_not_an_inputs_to_give(options), Some(word), "{options}");
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use super::super::{Code, Unpacked};
 use super::arguments::{CompileOptions, Scope};
+use super::blame::{Alone, names_not_defined, one_by_one};
 use super::{Assembly, CompilerError, Compilers, IntermediateModule, Optimization, said, unavailable};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
+use crate::phases::explain::undefined::USUAL_ADVICE;
 use crate::phases::load::Demand;
-use crate::phases::undefined::is_driver_function;
 
 /// What came out.
 pub(super) enum Outcome {
@@ -27,20 +28,33 @@ pub(super) fn optimize(
     let recorded = Recorded::of(unpacked);
     let max_registers = recorded.agreed(options.max_registers, report)?;
     let options = &CompileOptions { max_registers, ..options.clone() };
-    let modules = || {
-        unpacked.units.iter().filter_map(|unit| match &unit.code {
-            Code::LtoIr { data, bare, .. } => Some(IntermediateModule { name: &unit.name, data, bare: *bare }),
-            _ => None,
-        })
-    };
+    let modules = modules(unpacked);
     let compile = |whole: bool, report: &mut Report| {
         let arguments = options.optimizer_arguments(optimization, whole, &unpacked.host_references);
-        let text = (compilers.optimize)(&Optimization { modules: modules().collect(), arguments });
-        text.map(|optimized| optimized.text).or_else(|error| refused(error, report))
+        let text = (compilers.optimize)(&Optimization { name: options.optimized_name, modules: modules.clone(), arguments });
+        text.map(|optimized| optimized.text).or_else(|error| match error {
+            CompilerError::Crashed { how, module } => {
+                let guilty = match module.and_then(|module| modules.get(module)) {
+                    Some(module) => vec![module.name],
+                    None => {
+                        let alone = one_by_one(&modules, options, optimization, compilers);
+                        let crashes = modules.iter().zip(&alone).filter(|(_, alone)| matches!(alone, Alone::Crashes));
+                        crashes.map(|(module, _)| module.name).collect()
+                    }
+                };
+                crashed(&how, &guilty, &modules, report)
+            }
+            error => refused(error, report),
+        })
     };
     let assemble = |text: &[u8], relocatable: bool, report: &mut Report| {
         let arguments = options.assembler_arguments("", relocatable);
-        said(options.optimized_name, (compilers.assemble)(&Assembly { text, arguments }), options, report)
+        said(
+            options.optimized_name,
+            (compilers.assemble)(&Assembly { name: options.optimized_name, text, arguments }),
+            options,
+            report,
+        )
     };
 
     let whole = match optimization.scope {
@@ -52,7 +66,11 @@ pub(super) fn optimize(
         let text = compile(true, report)?;
         // What the program lacks, the device runtime library may have.
         let has_runtime = unpacked.units.iter().any(|unit| unit.demand == Demand::Runtime);
-        if !(has_runtime && lacks_a_function(&text)) {
+        let missing = names_not_defined(&text);
+        if !(has_runtime && !missing.is_empty()) {
+            if options.explain_undefined && !missing.is_empty() {
+                return undefined(&missing, &modules, options, optimization, compilers, report);
+            }
             return match optimization.emit_ptx {
                 true => Ok(Outcome::Finished(text)),
                 false => assemble(&text, false, report).map(Outcome::Finished),
@@ -66,6 +84,78 @@ pub(super) fn optimize(
     }
 }
 
+/// The intermediate code of all units.
+fn modules<'data>(unpacked: &'data Unpacked<'_>) -> Vec<IntermediateModule<'data>> {
+    let modules = unpacked.units.iter().filter_map(|unit| match &unit.code {
+        Code::LtoIr { data, bare, .. } => Some(IntermediateModule { name: &unit.name, data, bare: *bare }),
+        _ => None,
+    });
+    modules.collect()
+}
+
+/// Ends the link because the program needs names that nothing defines.
+fn undefined<T>(
+    names: &[String],
+    modules: &[IntermediateModule<'_>],
+    options: &CompileOptions,
+    optimization: &super::LinkTimeOptimization,
+    compilers: &Compilers<'_>,
+    report: &mut Report,
+) -> Result<T, Failure> {
+    let alone = one_by_one(modules, options, optimization, compilers);
+    for name in names {
+        let needs = |alone: &Alone| matches!(alone, Alone::Needs(names) if names.contains(name));
+        let mut users = modules.iter().zip(&alone).filter(|(_, alone)| needs(alone)).map(|(module, _)| module.name);
+        let file = users.next().unwrap_or(options.optimized_name).to_owned();
+        report.add(undefined_in(name, file, users));
+    }
+    Err(Failure::Errors)
+}
+
+/// The message that a name is missing which the first of several units needs.
+fn undefined_in<'name>(name: &str, file: String, others: impl Iterator<Item = &'name str>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(Message::UndefinedReference { name: name.to_owned(), file }).hint(USUAL_ADVICE);
+    others.fold(diagnostic, |diagnostic, other| diagnostic.also(format!("also referred to in '{other}'")))
+}
+
+/// Says of names that are missing in the object that link-time optimization made which of the units that it was made of need them.
+pub fn name_the_units(unpacked: &Unpacked<'_>, options: &CompileOptions, compilers: &Compilers<'_>, report: &mut Report) {
+    let is_ours = |diagnostic: &Diagnostic| matches!(&diagnostic.message, Message::UndefinedReference { file, .. } if file == options.optimized_name);
+    let Some(optimization) = options.optimization.as_ref().filter(|_| report.diagnostics().any(is_ours)) else { return };
+    let modules = modules(unpacked);
+    let alone = one_by_one(&modules, options, optimization, compilers);
+    report.revise(|diagnostic| {
+        let Message::UndefinedReference { name, file } = &mut diagnostic.message else { return };
+        if file != options.optimized_name {
+            return;
+        }
+        let needs = |alone: &Alone| matches!(alone, Alone::Needs(names) if names.contains(name));
+        let mut users = modules.iter().zip(&alone).filter(|(_, alone)| needs(alone)).map(|(module, _)| module.name);
+        if let Some(first) = users.next() {
+            first.clone_into(file);
+            diagnostic.also.extend(users.map(|other| format!("also referred to in '{other}'")));
+        }
+    });
+}
+
+/// Ends the link because the optimizer crashed.
+fn crashed<T>(how: &str, guilty: &[&str], modules: &[IntermediateModule<'_>], report: &mut Report) -> Result<T, Failure> {
+    let diagnostic = Diagnostic::new(Message::OptimizerFailed {}).also(how);
+    let list = |names: &[&str]| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+    report.fatal(match guilty {
+        [] => {
+            let names: Vec<&str> = modules.iter().map(|module| module.name).collect();
+            diagnostic
+                .headline("the program crashes the optimizer, although no unit does by itself")
+                .also(format!("it was made of {}", list(&names)))
+                .hint("leave out units, or compile some of them without -dlto, to find those that do")
+        }
+        guilty => diagnostic
+            .headline(format!("the intermediate code of {} crashes the optimizer", list(guilty)))
+            .hint("the file may be damaged: compile it again"),
+    })
+}
+
 /// Ends the link because the optimizer failed.
 fn refused<T>(error: CompilerError, report: &mut Report) -> Result<T, Failure> {
     let CompilerError::Refused(text) = error else { return unavailable(error, report) };
@@ -74,21 +164,6 @@ fn refused<T>(error: CompilerError, report: &mut Report) -> Result<T, Failure> {
         report.say(Message::OptimizerSays { text: line.to_owned() });
     }
     report.fatal(Diagnostic::new(Message::OptimizerFailed {}).headline("link-time optimization failed"))
-}
-
-/// Whether PTX declares a function that it does not define and that the driver will not provide.
-fn lacks_a_function(text: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(text);
-    text.split(".extern .func").skip(1).any(|declaration| {
-        let declaration = declaration.trim_start();
-        // A function that returns something has a list of parameters before its name.
-        let name = match declaration.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
-            Some((_, behind)) => behind.trim_start(),
-            None => declaration,
-        };
-        let end = name.find(|character: char| !(character.is_alphanumeric() || "_$.".contains(character)));
-        !is_driver_function(&name[..end.unwrap_or(name.len())])
-    })
 }
 
 /// What the units were compiled with, as far as the optimizer must not contradict it.
@@ -142,23 +217,5 @@ impl<'data> Recorded<'data> {
             report.say(Message::MixedRegisterLimits { limit });
         }
         Ok(Some(limit))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::lacks_a_function;
-
-    #[test]
-    fn functions_that_are_declared_only() {
-        for (text, expected) in [
-            (".version 9.0\n.visible .entry k() { ret; }", false),
-            (".extern .func  (.param .b32 func_retval0) vprintf\n(\n", false),
-            (".extern .func  (.param .b32 func_retval0) _Z6nosuchi\n(\n", true),
-            (".extern .func __assertfail\n(\n", false),
-            (".extern .func missing\n(\n", true),
-        ] {
-            assert_eq!(lacks_a_function(text.as_bytes()), expected, "{text}");
-        }
     }
 }
