@@ -33,7 +33,7 @@ fn begin(path: &Path) -> io::Result<()> {
 /// Adds a row to the table of times for each compiler that ran.
 pub fn add_times(path: &Path, target: &Target, compilations: &[Compilation], report: &mut Report) -> Result<(), Failure> {
     let mut text = String::new();
-    for Compilation { stage, name, duration, .. } in compilations {
+    for Compilation { stage, name, duration, .. } in compilations.iter().filter(|compilation| !compilation.cached) {
         let is_optimized = name == OPTIMIZED_NAME;
         let (source, phase, input, output) = match stage {
             Stage::Optimize => ("lto.nvvm", "cicc", "", "lto.ptx"),

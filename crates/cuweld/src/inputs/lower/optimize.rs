@@ -5,7 +5,7 @@ use super::arguments::{CompileOptions, Scope};
 use super::blame::{Alone, names_not_defined, one_by_one};
 use super::{Assembly, CompilerError, Compilers, IntermediateModule, Optimization, said, unavailable};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
-use crate::phases::explain::undefined::USUAL_ADVICE;
+use crate::phases::explain::undefined::needed_by;
 use crate::phases::load::Demand;
 
 /// What came out.
@@ -104,18 +104,23 @@ fn undefined<T>(
 ) -> Result<T, Failure> {
     let alone = one_by_one(modules, options, optimization, compilers);
     for name in names {
-        let needs = |alone: &Alone| matches!(alone, Alone::Needs(names) if names.contains(name));
-        let mut users = modules.iter().zip(&alone).filter(|(_, alone)| needs(alone)).map(|(module, _)| module.name);
-        let file = users.next().unwrap_or(options.optimized_name).to_owned();
-        report.add(undefined_in(name, file, users));
+        let mut units: Vec<&str> = units_that_need(name, modules, &alone).collect();
+        if units.is_empty() {
+            units.push(options.optimized_name);
+        }
+        report.add(needed_by(name, &units));
     }
     Err(Failure::Errors)
 }
 
-/// The message that a name is missing which the first of several units needs.
-fn undefined_in<'name>(name: &str, file: String, others: impl Iterator<Item = &'name str>) -> Diagnostic {
-    let diagnostic = Diagnostic::new(Message::UndefinedReference { name: name.to_owned(), file }).hint(USUAL_ADVICE);
-    others.fold(diagnostic, |diagnostic, other| diagnostic.also(format!("also referred to in '{other}'")))
+/// The units that need a name of others.
+fn units_that_need<'units>(
+    name: &str,
+    modules: &'units [IntermediateModule<'units>],
+    alone: &[Alone],
+) -> impl Iterator<Item = &'units str> {
+    let needs = move |alone: &Alone| matches!(alone, Alone::Needs(names) if names.iter().any(|needed| needed == name));
+    modules.iter().zip(alone).filter(move |(_, alone)| needs(alone)).map(|(module, _)| module.name)
 }
 
 /// Says of names that are missing in the object that link-time optimization made which of the units that it was made of need them.
@@ -129,11 +134,16 @@ pub fn name_the_units(unpacked: &Unpacked<'_>, options: &CompileOptions, compile
         if file != options.optimized_name {
             return;
         }
-        let needs = |alone: &Alone| matches!(alone, Alone::Needs(names) if names.contains(name));
-        let mut users = modules.iter().zip(&alone).filter(|(_, alone)| needs(alone)).map(|(module, _)| module.name);
-        if let Some(first) = users.next() {
-            first.clone_into(file);
-            diagnostic.also.extend(users.map(|other| format!("also referred to in '{other}'")));
+        let units: Vec<&str> = units_that_need(name, &modules, &alone).collect();
+        if let Some(first) = units.first() {
+            (*first).clone_into(file);
+            let suffix = format!(" in {}", options.optimized_name);
+            let shown = units.join(", ");
+            for place in &mut diagnostic.also {
+                if let Some(who) = place.strip_suffix(&suffix) {
+                    *place = format!("{who} in {shown}");
+                }
+            }
         }
     });
 }

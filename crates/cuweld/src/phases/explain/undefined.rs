@@ -41,6 +41,18 @@ pub fn describe(facts: &Referrers<'_, '_>, missing: &[SymbolId]) -> Vec<Diagnost
     diagnostics
 }
 
+/// The message for a name that units need of which nothing else is known.
+pub fn needed_by(name: &str, units: &[&str]) -> Diagnostic {
+    let shown = demangle(name);
+    let message = Message::UndefinedReference { name: name.into(), file: units.first().copied().unwrap_or_default().into() };
+    let mut diagnostic = Diagnostic::new(message).headline(format!("undefined reference to '{shown}'")).hint(USUAL_ADVICE);
+    diagnostic.also = first_few(units.iter().map(|unit| format!("referenced in {unit}")), MOST_REFERENCES);
+    if shown != name {
+        diagnostic.also.push(format!("its symbol is {name}"));
+    }
+    diagnostic
+}
+
 /// Something that an input defines.
 struct Definition<'data> {
     name: &'data str,
