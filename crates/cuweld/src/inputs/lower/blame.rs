@@ -36,10 +36,16 @@ pub(super) fn one_by_one(
     })
 }
 
+/// Whether PTX declares a function that it does not define and that the driver will not provide.
+pub(super) fn lacks_a_function(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text);
+    text.split(".extern .func").skip(1).filter_map(function_name).any(|name| !is_driver_function(name))
+}
+
 /// The functions and variables that PTX declares and does not define, and that the driver will not provide.
 pub(super) fn names_not_defined(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(text);
-    let mut names = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     for declaration in text.split(".extern ").skip(1) {
         let name = match declaration.trim_start().strip_prefix(".func") {
             Some(function) => function_name(function),

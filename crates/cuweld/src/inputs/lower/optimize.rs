@@ -2,7 +2,7 @@
 
 use super::super::{Code, Unpacked};
 use super::arguments::{CompileOptions, Scope};
-use super::blame::{Alone, names_not_defined, one_by_one};
+use super::blame::{Alone, lacks_a_function, names_not_defined, one_by_one};
 use super::{Assembly, CompilerError, Compilers, IntermediateModule, Optimization, said, unavailable};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::phases::explain::undefined::needed_by;
@@ -66,9 +66,9 @@ pub(super) fn optimize(
         let text = compile(true, report)?;
         // What the program lacks, the device runtime library may have.
         let has_runtime = unpacked.units.iter().any(|unit| unit.demand == Demand::Runtime);
-        let missing = names_not_defined(&text);
-        if !(has_runtime && !missing.is_empty()) {
-            if options.explain_undefined && !missing.is_empty() {
+        if !has_runtime || !lacks_a_function(&text) {
+            let missing = if options.explain_undefined { names_not_defined(&text) } else { Vec::new() };
+            if !missing.is_empty() {
                 return undefined(&missing, &modules, options, optimization, compilers, report);
             }
             return match optimization.emit_ptx {
