@@ -4,7 +4,7 @@
 //! much is done, and what takes longest. It appears only when the wait is long enough to be noticed, and leaves nothing behind.
 
 use crate::options::ProgressDisplay;
-use cuweld_toolkit::{Event, Stage};
+use cuweld_toolkit::{Event, Observer, Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -79,7 +79,7 @@ impl Progress {
     }
 
     /// What tells it of compilers.
-    pub fn observer(&self) -> Box<dyn Fn(Event<'_>) + Send + Sync> {
+    pub fn observer(&self) -> Observer {
         let state = Arc::clone(&self.state);
         Box::new(move |event| {
             let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);

@@ -17,6 +17,9 @@ pub struct ToolkitCompilers {
     done: Mutex<Vec<Compilation>>,
 }
 
+/// Something that is told of compilers while they run.
+pub type Observer = Box<dyn Fn(Event<'_>) + Send + Sync>;
+
 /// How compilers are run.
 pub struct Setup {
     /// The program that foreign code runs under, if there is one; else it runs as a child of, or in, this process.
@@ -28,7 +31,7 @@ pub struct Setup {
     /// How many compilers run at once.
     pub jobs: Jobs,
     /// Is told when a compiler starts and when it is done.
-    pub observer: Option<Box<dyn Fn(Event<'_>) + Send + Sync>>,
+    pub observer: Option<Observer>,
 }
 
 impl Default for Setup {

@@ -16,7 +16,7 @@ mod worker;
 
 pub use assembler::Assembler;
 pub use cache::Cache;
-pub use compilers::{Compilation, Event, Setup, Stage, ToolkitCompilers};
+pub use compilers::{Compilation, Event, Observer, Setup, Stage, ToolkitCompilers};
 pub use jobs::Jobs;
 pub use jobserver;
 pub use optimizer::Optimizer;
