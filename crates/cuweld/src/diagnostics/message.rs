@@ -246,10 +246,10 @@ messages! {
         "An input adds nothing to the link.";
     3405 Info Compiled { file: String, milliseconds: u128 } "'{file}' was compiled in {milliseconds} ms"
         "An input held no code for the target, but PTX or intermediate code.";
-    3407 Info CompiledBefore { file: String } "'{file}' was compiled by an earlier link"
-        "The same code was compiled with the same options by the same compiler before, and the result was kept (--cache).";
     3406 Info ErrorsNotShown { count: usize } "{count} more errors are not shown"
         "There were more errors than --error-limit allows to show.";
+    3407 Info CompiledBefore { file: String } "'{file}' was compiled by an earlier link"
+        "The same code was compiled with the same options by the same compiler before, and the result was kept (--cache).";
     3409 Info CodeAsCompiled {} "kernels keep the machine code that the compiler made for them"
         "For sm_100 and later, the reference linker generates the machine code of all functions anew, and so schedules some \
          instructions better, and adds barriers for debuggers with -g. This linker generates no code: what the compiler made is \
