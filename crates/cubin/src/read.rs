@@ -105,6 +105,9 @@ fn length(bytes: &[u8]) -> Option<usize> {
     rest.iter().position(|&byte| byte == 0).map(|position| 8 * words.len() + position)
 }
 
+/// The bit of a header's flags by which files of CUDA 12 said that addresses have 64 bits.
+const ADDRESS_64_CUDA_12: u32 = 0x400;
+
 /// A cubin.
 #[derive(Clone, Debug)]
 pub struct File<'data> {
@@ -275,6 +278,12 @@ impl<'data> File<'data> {
         }
     }
 
+    /// Whether the file should say that its addresses have 64 bits, and does not. Since CUDA 13, none says so.
+    #[must_use]
+    pub fn lacks_address_size(&self) -> bool {
+        self.abi == Abi::Cuda12 && self.header.flags & ADDRESS_64_CUDA_12 == 0
+    }
+
     /// Whether the code is for the variant `a` of its GPU.
     #[must_use]
     pub fn is_accelerated(&self) -> bool {
@@ -348,6 +357,10 @@ impl<'data> File<'data> {
             elf::SHN_XINDEX => {
                 let real = extended.get(index).ok_or(Problem::NoExtendedIndex(number))?;
                 SymbolSection::Index(u32::from_le_bytes(*real))
+            }
+            // Compilers write this number as it is where there is a section that has it.
+            elf::SHN_LORESERVE if self.section(elf::SHN_LORESERVE.into()).is_some() => {
+                SymbolSection::Index(elf::SHN_LORESERVE.into())
             }
             reserved if reserved >= elf::SHN_LORESERVE => SymbolSection::Reserved(reserved),
             index => SymbolSection::Index(index.into()),

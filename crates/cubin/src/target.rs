@@ -63,6 +63,17 @@ pub struct Target {
     pub fast_path_bit: u64,
     /// The oldest toolkit whose objects can be linked, as they record it: 120 is CUDA 12.0.
     pub oldest_toolkit: u32,
+    /// Where large parameters are laid out in another way than older toolkits knew.
+    pub large_parameters: Option<LargeParameters>,
+}
+
+/// Parameters of kernels that not every toolkit can pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LargeParameters {
+    /// The most bytes of their bank that every toolkit knows.
+    pub bank: u64,
+    /// The oldest toolkit that knows more.
+    pub toolkit: u32,
 }
 
 impl Target {
@@ -70,6 +81,12 @@ impl Target {
     #[must_use]
     pub fn by_name(name: &str) -> Option<&'static Self> {
         TARGETS.iter().find(|target| target.name == name)
+    }
+
+    /// The number that a GPU has today, of one that objects may know it by.
+    #[must_use]
+    pub fn current_number(number: u32) -> u32 {
+        RENUMBERED.iter().find(|(old, _)| *old == number).map_or(number, |(_, new)| *new)
     }
 
     /// All targets, in ascending order.
@@ -101,6 +118,9 @@ impl Target {
     }
 }
 
+/// GPUs that had other numbers in earlier toolkits: CUDA 12 called `sm_110` `sm_101`.
+const RENUMBERED: [(u32, u32); 1] = [(101, 110)];
+
 /// Bytes of shared memory that a block can have on every GPU.
 const EVERYWHERE: u64 = 0xc000;
 
@@ -120,10 +140,12 @@ const TURING_TO_ADA: Target = Target {
     shares_generation: true,
     fast_path_bit: 0,
     oldest_toolkit: 0,
+    large_parameters: Some(LargeParameters { bank: 0x1260, toolkit: 121 }),
 };
 
 const HOPPER: Target = Target {
     oldest_toolkit: 120,
+    large_parameters: None,
     has_compat: true,
     addends: Addends::RelaOnly,
     registers_in_text_header: false,
@@ -249,6 +271,7 @@ mod tests {
             assert!(!accepts(target, number, false), "{number} -> {target}");
         }
         assert!(accepts("sm_90", 90, true) && accepts("sm_100f", 100, true));
+        assert_eq!([101, 100, 110].map(Target::current_number), [110, 100, 110]);
         assert!(!accepts("sm_103", 100, true) && !accepts("sm_121", 120, true));
     }
 

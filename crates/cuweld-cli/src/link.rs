@@ -287,8 +287,19 @@ fn save_image(
 ) -> Result<Option<Pending>, Failure> {
     let Some(path) = &arguments.output else { return Ok(None) };
     let pending = room.as_ref().and_then(Room::take).map_or_else(|| Pending::begin(path), Ok);
-    let saved = pending.and_then(|mut pending| write(&mut pending.file).map(|()| pending));
-    saved.map(Some).map_err(|error| not_written(path, &error, report))
+    let mut pending = pending.map_err(|error| not_written(path, &error, report))?;
+    match write(&mut pending.file) {
+        Ok(()) => Ok(Some(pending)),
+        Err(error) => {
+            let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
+            report.add(
+                Diagnostic::new(Message::WritingFailed { file: file.clone(), cause: cause.clone() })
+                    .headline(format!("could not write '{file}'"))
+                    .also(cause),
+            );
+            Err(Failure::Fatal)
+        }
+    }
 }
 
 fn write(path: &Path, bytes: &[u8], report: &mut Report) -> Result<(), Failure> {

@@ -17,13 +17,26 @@ use substitution::Type;
 
 /// The source's name for a mangled one; the name itself if it is not mangled, or not in a way that is understood.
 pub fn demangle(name: &str) -> Cow<'_, str> {
-    let Some(encoding) = name.strip_prefix("_Z") else { return Cow::Borrowed(name) };
+    let Some(encoding) = without_file(name).strip_prefix("_Z") else { return Cow::Borrowed(name) };
     let mut parser = Parser { rest: encoding, depth: 0, written: 0, substitutions: Vec::new(), in_conversion: false };
     match parser.encoding() {
         // What follows a dollar sign tells copies of a function apart.
         Some(text) if parser.rest.is_empty() || parser.rest.starts_with('$') => Cow::Owned(text),
         _ => Cow::Borrowed(name),
     }
+}
+
+/// What nvcc puts in front of the name of a kernel that is local to a file.
+const STATIC_KERNEL: &str = "__nv_static_";
+
+/// A name without what tells kernels of several files apart: `__nv_static_18__5af76efc_4_a_cu_t__Z1kv`, where 18 is how much of it names the file.
+fn without_file(name: &str) -> &str {
+    let behind_file = || {
+        let rest = name.strip_prefix(STATIC_KERNEL)?;
+        let (size, rest) = rest.split_once('_')?;
+        rest.get(size.parse().ok()?..)?.strip_prefix('_')
+    };
+    behind_file().unwrap_or(name)
 }
 
 /// How deep the parts of a name may be nested.

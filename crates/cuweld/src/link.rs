@@ -58,6 +58,7 @@ pub fn link_with<Image>(
     trace.phase("check", || {
         why_live::list(&why_live::Facts { inputs, resolution, graph, live, options }, report);
         undefined::check(inputs, resolution, live, options, report);
+        versions::check_parameters(inputs, resolution, options, report);
         reserved::check(&reserved::Facts { resolution, live, attributes, properties }, options, report);
         let facts = registers::Facts { inputs, resolution, graph, components, live, attributes, properties, plan };
         registers::check(&facts, options, report);

@@ -98,6 +98,9 @@ messages! {
          so nothing was written. Link again once the file is complete: in a build, the link does not wait for what makes the file.";
     2011 Fatal OutputIsInput { file: String, input: String } "Output file '{file}' is the input file '{input}'"
         "The result would replace one of the files that it is made of: both names lead to the same file. Give another name for the output.";
+    2013 Fatal WritingFailed { file: String, cause: String } "Internal error: writing file"
+        "There was a place for the result, but its bytes could not be written: the disk is full, or a limit was reached. The cause is the \
+         operating system's.";
     3001 Fatal BadObject { file: String, problem: String } "Input file '{file}' is damaged: {problem}"
         "The file claims to be a device object, but its contents contradict each other: a size that reaches past the \
          end, an index that names nothing. It was cut short or overwritten; build it again.";
@@ -169,6 +172,12 @@ messages! {
     3042 Fatal NoMercuryCode { file: String, target: String } "Input file '{file}' holds machine code for '{target}' alone, no Mercury code"
         "Objects for sm_100 and later hold the program twice, as machine code and as Mercury code, from which the driver can make machine \
          code for other GPUs, and so do linked files. This one lacks the Mercury code. Compile the object again.";
+    3043 Fatal AddressSize { file: String } "Input file '{file}' size does not match target '-m64'"
+        "The object is a 32-bit file. CUDA has had none since version 12.";
+    3044 Fatal UnknownAbi { file: String } "Input file '{file}' abi does not match"
+        "The object says of itself that it follows other conventions than those of CUDA 12 and 13. It is of a toolkit that is not known, or damaged.";
+    3045 Warning NoAddressSize { file: String } "expected 64bit object '{file}' to have EF_CUDA_64BIT_ADDRESS set"
+        "An object of CUDA 12 says in its header that its addresses have 64 bits. This one does not, but is a 64-bit file.";
     3051 Fatal NotAUnifiedIndex {} "Internal error: not uidx input"
         "The file that '-uidx' names does not start like an index of unified functions and variables.";
     3052 Fatal MalformedUnifiedIndex {} "Internal error: malformed uidx input"
@@ -215,6 +224,11 @@ messages! {
     3111 Error ReservedSharedUsed { name: String } "Function '{name}' uses reserved shared memory when not allowed."
         "The function, or one that it calls, uses the part of shared memory that is the system's, but '-disable-smem-reservation' leaves none. \
          Link without that option.";
+    3112 Error ManagedMismatch { name: String, file: String, first: String } "Managed attribute doesn't match for '{name}' in '{file}', first specified in '{first}'"
+        "One object knows the variable as __managed__, which the driver moves between host and GPU, another as a plain __device__ variable.";
+    3113 Error LargeParameters {} "For kernel functions with parameter size higher than 4k bytes on sm_7x and sm_8x, all objects must be compiled with 12.1 or later"
+        "Kernels with more than about 4 KiB of parameters keep them elsewhere in their bank than objects of older toolkits expect. Compile those \
+         again, or pass large parameters through a pointer.";
     3201 Error RegisterLimit { kernel: String, limit: u32, function: String, registers: u32 } "entry function '{kernel}' with max regcount of {limit} calls function '{function}' with regcount of {registers}"
         "A kernel was compiled under a register limit (launch bounds, maxnreg, -maxrregcount) that a function it calls exceeds. \
          Compile that function with -maxrregcount, or relax the kernel's limit.";
@@ -236,6 +250,9 @@ messages! {
         "A kernel can use tensor memory for single blocks or for pairs of them, not both.";
     3300 Warning LimitedByInput { file: String, number: u32 } "Output is limited to run on SM Arch '{number}' only due to limitations in input file {file}"
         "The object holds machine code alone, without the form from which code for other GPUs of the family is made.";
+    3301 Warning LimitedByMissingProperty { file: String, number: u32, property: &'static str } "Output is limited to run on SM Arch '{number}' only, due to missing attribute '{property}' in input file '{file}'"
+        "The object does not say which class of instructions it uses, so it is taken to run on one GPU alone. Objects that were linked with -r \
+         from those of CUDA 12 are like this.";
     3401 Info ModuleResources { text: String } "{text}"
         "What the module as a whole uses.";
     3402 Info KernelHeading { kernel: String } "Function properties for '{kernel}':"

@@ -125,6 +125,9 @@ fn is_machine_side(view: View, views: Views) -> bool {
 /// The value that says that a size is not known.
 const UNKNOWN: u32 = u32::MAX;
 
+/// The version of Mercury code whose compilers did not say so.
+const OLDEST_MERCURY: u16 = 0x0100;
+
 /// Records that only the machine's view has, where there are two: where and how large the parameters are, and workarounds.
 const MACHINE_RECORDS: [Attribute; 3] = [Attribute::CBANK_PARAM_SIZE, Attribute::PARAM_CBANK, Attribute::SW_WAR];
 
@@ -214,6 +217,10 @@ impl<'data> Facts<'_, 'data> {
         let is_tail = |record: &&Record<'_>| is_machine_side && MACHINE_RECORDS.contains(&record.attribute);
         records.clear();
         if let Some(file) = self.read(function, view, records) {
+            let has_version = || records.iter().any(|record| record.attribute == Attribute::MERCURY_ISA_VERSION);
+            if self.options.target.views == Views::Two && !has_version() {
+                out.value(format::HALF, Attribute::MERCURY_ISA_VERSION, OLDEST_MERCURY);
+            }
             for record in records.iter().rev().filter(|record| !is_tail(record)) {
                 self.function_record(file, record, properties, out);
             }

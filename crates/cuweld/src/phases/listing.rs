@@ -13,6 +13,7 @@ use crate::options::Options;
 use cubin::info::Attribute;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Warns of functions that are kept for their address although nothing calls through such a pointer.
@@ -53,10 +54,12 @@ pub struct Resources<'facts, 'data> {
 }
 
 impl Resources<'_, '_> {
-    /// Lists what the module and each kernel use, the last kernel first.
+    /// Lists what the module and each kernel use, the kernel whose code comes last first.
     pub fn list(&self, report: &mut Report) {
         report.say(Message::ModuleResources { text: self.module() });
-        for &kernel in self.live.kernels().iter().rev() {
+        let mut kernels = self.live.kernels().to_vec();
+        kernels.sort_by_key(|&kernel| self.plan.function(kernel).text);
+        for kernel in kernels.into_iter().rev() {
             report.say(Message::KernelHeading { kernel: self.resolution.name(kernel).into() });
             report.say(Message::KernelResources { text: self.kernel(kernel) });
         }
@@ -64,19 +67,20 @@ impl Resources<'_, '_> {
 
     fn module(&self) -> String {
         let mut global = 0;
-        let mut banks = String::new();
+        let mut banks = BTreeMap::new();
         for (id, section) in self.plan.sections().enumerate() {
             let size = self.layout.size(id);
             match section.content {
                 Content::GlobalZero => global += size,
                 Content::Pieces if section.target.is_none() => match section.kind.constant_bank() {
                     Some(_) if !self.knows_banks() => {}
-                    Some(bank) => _ = write!(banks, ", {size} bytes cmem[{bank}]"),
+                    Some(bank) => *banks.entry(bank).or_default() += size,
                     None => global += size,
                 },
                 _ => {}
             }
         }
+        let banks: String = banks.iter().map(|(bank, size): (&u8, &u64)| format!(", {size} bytes cmem[{bank}]")).collect();
         format!("{global} bytes gmem{banks}")
     }
 

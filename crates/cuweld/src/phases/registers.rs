@@ -48,8 +48,13 @@ pub fn check(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) {
     if !options.executable() {
         return;
     }
-    if let Some(style) = options.dump_call_graph {
-        facts.list_graph(style, options, report);
+    match options.dump_call_graph {
+        Some(_) if facts.inputs.files().len() == 0 => {
+            report.list("No relocatable objects found. Did not generate callgraph.");
+            return;
+        }
+        Some(style) => facts.list_graph(style, options, report),
+        None => {}
     }
     let exceeds = |kernel: &FunctionId| {
         let limit = facts.attributes.of(*kernel).register_limit.unwrap_or(u32::MAX);

@@ -1,14 +1,21 @@
-//! Versions: whether objects ask for more of the driver than they may.
+//! Versions: whether objects ask for more of the driver than they may, and what objects of old toolkits can not be part of.
 
+use super::explain;
 use super::load::{Inputs, Role};
-use crate::diagnostics::{Failure, Message, Report};
+use super::resolve::Resolution;
+use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::options::Options;
+use cubin::compat::Tag;
 use cubin::info::{self, Attribute};
 
 /// Refuses objects that ask for a newer version of the driver's interface than is allowed.
 ///
 /// The first of them is reported once per function, because it is functions that ask.
 pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
+    for object in inputs.files().iter().filter(|object| object.lacks_address_size) {
+        report.say(Message::NoAddressSize { file: object.name.into() });
+    }
+    warn_of_missing_class(inputs, options, report);
     let Some(newest) = options.newest_api else { return Ok(()) };
     for object in inputs.files().iter() {
         let sections = object.sections.iter().map(|id| &inputs.sections()[id]);
@@ -27,4 +34,38 @@ pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Res
         }
     }
     Ok(())
+}
+
+/// Warns of objects that say something of where their code runs, but not the class of its instructions.
+fn warn_of_missing_class(inputs: &Inputs<'_>, options: &Options, report: &mut Report) {
+    let has_class = |data: &[u8]| info::records(data).flatten().any(|record| record.attribute.0 == Tag::ISA_CLASS.0);
+    for object in inputs.files().iter() {
+        let mut said =
+            object.sections.iter().map(|id| &inputs.sections()[id]).filter(|section| section.role == Role::Compatibility);
+        if said.any(|section| !has_class(section.data)) {
+            let (file, number) = (object.name.into(), options.target.number);
+            report.say(Message::LimitedByMissingProperty { file, number, property: "ISA_CLASS" });
+        }
+    }
+}
+
+/// Refuses kernels with large parameters beside objects of toolkits that did not know such: once per kernel, used or not.
+pub fn check_parameters(inputs: &Inputs<'_>, resolution: &Resolution<'_>, options: &Options, report: &mut Report) {
+    let Some(large) = options.target.large_parameters.filter(|_| options.executable()) else { return };
+    let Some(old) =
+        inputs.files().iter().find(|object| object.toolkit.is_some_and(|toolkit| (1..large.toolkit).contains(&toolkit)))
+    else {
+        return;
+    };
+    for function in resolution.functions().iter().filter(|function| function.parameters.is_some_and(|size| size > large.bank)) {
+        let kernel = resolution.symbols()[function.symbol].name(inputs);
+        let headline = format!(
+            "'{}' has more parameters than '{}' allows, which an older toolkit made",
+            explain::clash::shown(kernel),
+            old.name
+        );
+        report.add(
+            Diagnostic::new(Message::LargeParameters {}).headline(headline).hint("compile all objects with CUDA 12.1 or later"),
+        );
+    }
 }

@@ -5,7 +5,7 @@ use crate::demangle::demangle;
 use crate::diagnostics::Diagnostic;
 use crate::id::FileId;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place};
-use cubin::symbol::{Binding, Space, SymbolKind};
+use cubin::symbol::{Binding, Space, SymbolKind, other};
 
 /// What an object has under a name.
 pub struct Side<'inputs, 'data> {
@@ -47,6 +47,7 @@ impl<'inputs, 'data> Side<'inputs, 'data> {
             (SymbolKind::SURFACE, _) => "a surface",
             (_, Space::Shared) => "a __shared__ variable",
             (_, Space::Constant) => "a __constant__ variable",
+            _ if symbol.other & other::MANAGED != 0 => "a __managed__ variable",
             _ => "a __device__ variable",
         };
         format!("{} {verb} {what}{size}", self.file_name())

@@ -112,7 +112,9 @@ pub struct ObjectFile<'data> {
     /// Its unified functions and variables, in the order of their records.
     pub unified: Vec<UnifiedEntry>,
     /// The toolkit that made it, as it records it: 130 for CUDA 13.0.
-    toolkit: Option<u32>,
+    pub toolkit: Option<u32>,
+    /// Whether it should say that its addresses have 64 bits, and does not.
+    pub lacks_address_size: bool,
 }
 
 /// A function or variable that has a place in a table which several programs share.

@@ -12,6 +12,7 @@ use crate::options::{Options, ReleaseChoice};
 use crate::phases::{attributes, explain};
 use crate::stubs;
 use crate::views;
+use cubin::Problem;
 use cubin::callgraph::{self, Edge};
 use cubin::compat::Tag;
 use cubin::elf::{SHF_ALLOC, SHF_CUDA_MERCURY, SHF_EXECINSTR, SHT_PROGBITS, SHT_REL, SHT_RELA, SymbolRecord};
@@ -55,9 +56,19 @@ fn damaged(input: &Input<'_>, Damage(problem): Damage) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(Message::BadObject { file: input.name.into(), problem }))
 }
 
+/// An object can not be read: it is of another kind, or damaged.
+fn unreadable(input: &Input<'_>, error: cubin::Error) -> Box<Diagnostic> {
+    let (file, problem) = (input.name.into(), error.to_string());
+    match error.problem() {
+        Problem::Elf32 => Box::new(Diagnostic::new(Message::AddressSize { file }).also(problem)),
+        Problem::UnknownAbi { .. } => Box::new(Diagnostic::new(Message::UnknownAbi { file }).also(problem)),
+        _ => damaged(input, error.into()),
+    }
+}
+
 /// Opens an object that may take part in the link. `None`: it is linked already and has nothing to add.
 pub(super) fn open<'data>(input: &Input<'data>, options: &Options) -> Result<Option<File<'data>>, Box<Diagnostic>> {
-    let file = File::parse(input.bytes()).map_err(|error| damaged(input, error.into()))?;
+    let file = File::parse(input.bytes()).map_err(|error| unreadable(input, error))?;
     if file.header().kind == cubin::elf::ET_EXEC {
         return Ok(None);
     }
@@ -90,11 +101,11 @@ const COMPILE_OR_HAND_OVER: &str = "compile it for the target, or name the toolk
 
 /// Whether an object may take part in a link for the target at all.
 fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Box<Diagnostic>> {
-    let target = options.target;
-    if !target.accepts(file.sm(), file.is_accelerated()) {
+    let (target, number) = (options.target, Target::current_number(file.sm()));
+    if !target.accepts(number, file.is_accelerated()) {
         return Err(Box::new(explain::architecture::describe(name, target, file.sm(), file.is_accelerated())));
     }
-    if target.views == Views::Two && file.sm() != target.number && !runs_as_it_is(file, target) {
+    if target.views == Views::Two && number != target.number && !runs_as_it_is(file, target) {
         let compiled_for = format!("sm_{}", file.sm());
         let message = Message::NotForTheTarget { file: name.into(), target: target.name.into(), compiled_for };
         return Err(Box::new(Diagnostic::new(message).hint(COMPILE_OR_HAND_OVER)));
@@ -157,11 +168,12 @@ impl<'data> Reader<'_, 'data> {
             functions,
             variables,
             definitions,
-            sm: self.file.sm(),
+            sm: Target::current_number(self.file.sm()),
             virtual_sm: self.file.virtual_sm(),
             calls: self.calls(rows.symbols)?,
             unified: self.unified(rows.sections, rows.symbols)?,
             toolkit: self.file.toolkit(),
+            lacks_address_size: self.file.lacks_address_size(),
         };
         rows.rebase(&mut file);
         Ok(file)

@@ -8,7 +8,7 @@ use crate::diagnostics::{Diagnostic, Message};
 use crate::id::FileId;
 use crate::phases::explain::clash::{self as explain, Side};
 use crate::phases::load::{InputSymbol, Inputs, OTHER_KERNEL, Place};
-use cubin::symbol::{Binding, Space, SymbolKind};
+use cubin::symbol::{Binding, Space, SymbolKind, other};
 
 /// Something that does not fit together.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub enum Clash<'data> {
     Kernel { name: &'data str },
     /// Different memories, or a variable here and a function there.
     Space { name: &'data str, first: Owner, function_over_variable: bool },
+    /// Managed here, and not there.
+    Managed { name: &'data str, first: Owner },
     /// Different sizes.
     Size { name: &'data str, first: Owner },
     /// Two definitions, neither of which gives way.
@@ -99,6 +101,9 @@ pub fn variable<'data>(
             return clashes;
         }
     }
+    if old == new && new == Memory::Variable(Space::Global) && (known.other ^ row.other) & other::MANAGED != 0 {
+        clashes.push(Clash::Managed { name, first });
+    }
     let sizes_differ = row.size != known.size;
     let known_common = known.common_align.is_some();
     match (known_common, row.place()) {
@@ -171,6 +176,11 @@ impl Clash<'_> {
                 let message = Message::SpaceMismatch { name: name.into(), file: here, first: owner_name(first) };
                 explain::add_sides(say(message, name, "is different things in different objects"), &sides(name, first))
                     .hint("declare it the same way everywhere")
+            }
+            Clash::Managed { name, first } => {
+                let message = Message::ManagedMismatch { name: name.into(), file: here, first: owner_name(first) };
+                explain::add_sides(say(message, name, "is managed in one object and not in another"), &sides(name, first))
+                    .hint("declare it __managed__ everywhere, or nowhere")
             }
             Clash::Size { name, first } => {
                 let message = Message::SizeMismatch { name: name.into(), file: here, first: owner_name(first) };

@@ -96,7 +96,7 @@ pub struct Function<'data> {
     /// The prototype that the first object that gave one gave it.
     prototype: Option<&'data str>,
     /// The size of the parameters of its first definition, if it is a kernel.
-    parameters: Option<u64>,
+    pub parameters: Option<u64>,
 }
 
 /// What became of a definition.

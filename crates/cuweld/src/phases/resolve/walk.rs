@@ -7,6 +7,7 @@ use crate::id::{FileId, FunctionId, IdMap, IdRange, IdVec, InputSectionId, Input
 use crate::options::Options;
 use crate::phases::intern::Interned;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role, Stretch, Variables};
+use crate::phases::undefined::is_driver_function;
 use cubin::symbol::{Binding, SymbolKind};
 use std::num::NonZeroU32;
 
@@ -382,7 +383,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// Every mention of a function must have the same prototype. What a taken address says is believed until the next mention.
+    /// Every mention of a function must have the same prototype; the last one counts. What a taken address says is believed until the next
+    /// mention. How the driver's functions use registers is the driver's business, and compilers have not always said the same of it.
     fn prototypes(&mut self, file: FileId) {
         for record in &self.inputs.files()[file].calls {
             let (function, prototype, is_address) = match *record {
@@ -392,9 +394,13 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             };
             let Some(id) = self.result.function(function) else { continue };
             let known = self.result.functions[id].prototype;
-            if !is_address && known.is_some_and(|known| known != prototype) {
-                let symbol = &self.result.symbols[self.result.functions[id].symbol];
-                self.clashes.push(Clash::Prototype { name: symbol.name(self.inputs), first: symbol.named_after });
+            let symbol = &self.result.symbols[self.result.functions[id].symbol];
+            let name = symbol.name(self.inputs);
+            let differs = |known: &str| {
+                known != prototype && !(is_driver_function(name) && without_registers(known) == without_registers(prototype))
+            };
+            if !is_address && known.is_some_and(differs) {
+                self.clashes.push(Clash::Prototype { name, first: symbol.named_after });
             } else {
                 self.result.functions[id].prototype = Some(prototype);
             }
@@ -411,4 +417,9 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         let file = self.inputs.files()[file].name;
         report.fatal(Diagnostic::new(message).headline(format!("'{file}' can not be in one program with the objects before it")))
     }
+}
+
+/// The part of a prototype that says what a function takes and returns.
+fn without_registers(prototype: &str) -> &str {
+    prototype.split('|').next().unwrap_or(prototype)
 }
