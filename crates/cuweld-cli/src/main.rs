@@ -40,6 +40,9 @@ fn main() -> ExitCode {
     if !messages.is_nvlink() && arguments.next_if(|first| first == report::WORD).is_some() {
         return report::run(arguments, &messages);
     }
+    if !messages.is_nvlink() && arguments.next_if(|first| first == report::COMPARE).is_some() {
+        return report::run_compare(arguments, &messages);
+    }
     let read_file = &mut |path: &std::path::Path| std::fs::read(path);
     match options::parse(arguments, messages.is_nvlink(), read_file) {
         Err(error) => messages.usage_error(&error),

@@ -1,11 +1,16 @@
-//! `cuweld report`: what device code consists of.
+//! `cuweld report` and `cuweld compare`: what device code consists of, and how it changed.
+
+mod arguments;
 
 use crate::bytes::Bytes;
 use crate::messages::Messages;
 use crate::output;
+use arguments::Arguments;
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
+use cuweld_report::budget::Budget;
+use cuweld_report::compare::Comparison;
 use cuweld_report::render::{self, Format, TextOptions};
-use cuweld_report::{Examined, Report, examine};
+use cuweld_report::{Examined, Report, compare, examine};
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -14,80 +19,68 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The word that asks for a report.
 pub const WORD: &str = "report";
+/// The word that asks for a comparison.
+pub const COMPARE: &str = "compare";
 
-const USAGE: &str = "\
-usage: cuweld report [options] FILE...
-
-Shows what device code is in cubins, fatbins, objects, archives, programs and shared libraries: kernels with their
-registers, stack, shared memory and size, and who is to blame for them.
-
-  --format=text|md|json|html  how to write it; by default what the name of the output says, or text
-  -o FILE                     where to write it; by default to standard output
-  --arch=NAME                 only this architecture (may be given again)
-  --all                       list every kernel, not only the largest
-";
+type Failed = Box<Diagnostic>;
 
 /// Reports, and returns the status to end with.
 pub fn run(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> ExitCode {
-    let arguments = match Arguments::read(arguments) {
-        Ok(Some(arguments)) => arguments,
-        Ok(None) => return messages.print(USAGE),
-        Err(problem) => return fail(messages, Diagnostic::new(Message::Usage { text: problem }).hint("cuweld report --help")),
+    run_with(arguments, messages, arguments::REPORT_USAGE, |arguments| {
+        if arguments.files.is_empty() {
+            return Err(usage("no file to report on"));
+        }
+        let report = arguments.select(of_files(&arguments.files)?);
+        arguments.write(&|format, out| write_report(&report, format, arguments.all, out))?;
+        arguments.write_baseline(&report)?;
+        arguments.check(&report, None)
+    })
+}
+
+/// Compares, and returns the status to end with.
+pub fn run_compare(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> ExitCode {
+    run_with(arguments, messages, arguments::COMPARE_USAGE, |arguments| {
+        let [old, new] = arguments.files.as_slice() else { return Err(usage("two files are compared: an old and a new one")) };
+        let (old, new) = (arguments.select(either(old)?), arguments.select(either(new)?));
+        let comparison = compare(&old, &new);
+        arguments.write(&|format, out| write_comparison(&comparison, format, out))?;
+        arguments.write_baseline(&new)?;
+        arguments.check(&new, Some(&old))
+    })
+}
+
+fn run_with(
+    arguments: impl Iterator<Item = OsString>,
+    messages: &Messages,
+    usage: &str,
+    act: impl FnOnce(&Arguments) -> Result<Vec<String>, Failed>,
+) -> ExitCode {
+    let read = Arguments::read(arguments).map_err(|problem| self::usage(&problem));
+    let result = match read {
+        Ok(None) => return messages.print(usage),
+        Ok(Some(arguments)) => act(&arguments),
+        Err(diagnostic) => Err(diagnostic),
     };
-    let made = of_files(&arguments.files).map(|report| arguments.select(report));
-    match made.and_then(|report| arguments.write(&report)) {
-        Ok(status) => status,
-        Err(diagnostic) => fail(messages, *diagnostic),
+    match result {
+        Ok(breaches) if breaches.is_empty() => ExitCode::SUCCESS,
+        Ok(breaches) => {
+            let entries: Vec<Entry> =
+                breaches.into_iter().map(|text| Entry::Diagnostic(Diagnostic::new(Message::OverBudget { text }))).collect();
+            messages.show(&messages.own_renderer(), &entries);
+            ExitCode::FAILURE
+        }
+        Err(diagnostic) => {
+            messages.show(&messages.own_renderer(), &[Entry::Diagnostic(*diagnostic)]);
+            ExitCode::FAILURE
+        }
     }
 }
 
-fn fail(messages: &Messages, diagnostic: Diagnostic) -> ExitCode {
-    messages.show(&messages.own_renderer(), &[Entry::Diagnostic(diagnostic)]);
-    ExitCode::FAILURE
-}
-
-/// What was asked for.
-#[derive(Debug, Default)]
-struct Arguments {
-    files: Vec<PathBuf>,
-    format: Option<Format>,
-    output: Option<PathBuf>,
-    architectures: Vec<String>,
-    all: bool,
+fn usage(text: &str) -> Failed {
+    Box::new(Diagnostic::new(Message::Usage { text: text.to_owned() }).hint("--help says how"))
 }
 
 impl Arguments {
-    /// Reads them; none, if help was asked for.
-    fn read(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
-        let mut read = Arguments::default();
-        while let Some(argument) = arguments.next() {
-            let text = argument.to_string_lossy().into_owned();
-            let (name, value) = match text.split_once('=') {
-                Some((name, value)) if name.starts_with('-') => (name, Some(value.to_owned())),
-                _ => (text.as_str(), None),
-            };
-            let mut value = || {
-                value
-                    .clone()
-                    .or_else(|| arguments.next().map(|next| next.to_string_lossy().into_owned()))
-                    .ok_or(format!("{name} needs a value"))
-            };
-            match name {
-                "-h" | "--help" => return Ok(None),
-                "--all" => read.all = true,
-                "-o" | "--output" => read.output = Some(PathBuf::from(value()?)),
-                "--arch" => read.architectures.push(value()?),
-                "--format" => {
-                    let value = value()?;
-                    read.format = Some(Format::by_name(&value).ok_or(format!("there is no format '{value}'"))?);
-                }
-                option if option.starts_with('-') && option != "-" => return Err(format!("unknown option '{option}'")),
-                _ => read.files.push(PathBuf::from(argument)),
-            }
-        }
-        if read.files.is_empty() { Err("no file to report on".to_owned()) } else { Ok(Some(read)) }
-    }
-
     fn select(&self, mut report: Report) -> Report {
         if !self.architectures.is_empty() {
             report.architectures.retain(|architecture| self.architectures.contains(&architecture.name));
@@ -95,63 +88,97 @@ impl Arguments {
         report
     }
 
-    fn write(&self, report: &Report) -> Result<ExitCode, Box<Diagnostic>> {
+    /// Writes to where it was asked for.
+    fn write(&self, write: &dyn Fn(Format, &mut dyn Write) -> io::Result<()>) -> Result<(), Failed> {
         let path = self.output.as_deref().filter(|path| *path != Path::new("-"));
         let by_name = || path.map_or(Format::Text, |path| Format::of_file(&path.to_string_lossy()));
         let format = self.format.unwrap_or_else(by_name);
-        let write = |out: &mut dyn Write| write_report(report, format, self.all, out);
-        match path {
-            Some(path) => {
-                let written = output::Pending::begin(path).and_then(|pending| {
-                    let mut out = BufWriter::new(&pending.file);
-                    write(&mut out)?;
-                    out.flush()?;
-                    drop(out);
-                    pending.commit()
-                });
-                written.map_err(|error| not_written(path, &error))?;
-            }
-            None => {
-                let mut out = BufWriter::new(io::stdout().lock());
-                match write(&mut out).and_then(|()| out.flush()) {
-                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                        return Err(not_written(Path::new("standard output"), &error));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        Ok(ExitCode::SUCCESS)
+        let Some(path) = path else {
+            let mut out = BufWriter::new(io::stdout().lock());
+            return match write(format, &mut out).and_then(|()| out.flush()) {
+                Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(not_written(Path::new("standard output"), &error)),
+                _ => Ok(()),
+            };
+        };
+        write_file(path, &|out| write(format, out))
     }
+
+    fn write_baseline(&self, report: &Report) -> Result<(), Failed> {
+        self.write_baseline.as_deref().map_or(Ok(()), |path| write_file(path, &|out| render::json(report, out)))
+    }
+
+    /// What breaks the budget, if there is one.
+    fn check(&self, report: &Report, old: Option<&Report>) -> Result<Vec<String>, Failed> {
+        let Some(path) = &self.budget else { return Ok(Vec::new()) };
+        let text = std::fs::read_to_string(path).map_err(|error| not_read(path, &error.to_string()))?;
+        let budget = Budget::parse(&text).map_err(|error| not_read(path, &error))?;
+        let baseline = match &budget.baseline {
+            Some(name) => Some(from_json(&path.with_file_name(name))?),
+            None => None,
+        };
+        budget.breaches(report, baseline.as_ref().or(old)).map_err(|error| not_read(path, &error))
+    }
+}
+
+fn write_file(path: &Path, write: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> Result<(), Failed> {
+    let written = output::Pending::begin(path).and_then(|pending| {
+        let mut out = BufWriter::new(&pending.file);
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        pending.commit()
+    });
+    written.map_err(|error| not_written(path, &error))
 }
 
 /// Writes a report.
 pub fn write_report(report: &Report, format: Format, all: bool, out: &mut dyn Write) -> io::Result<()> {
+    let options = if all { TextOptions { most: None } } else { TextOptions::default() };
     match format {
         Format::Json => render::json(report, out),
-        _ => {
-            let options = if all { TextOptions { most: None } } else { TextOptions::default() };
-            out.write_all(render::text(report, &options).as_bytes())
-        }
+        Format::Html => render::html(report, out),
+        Format::Markdown => out.write_all(render::markdown(report, &options).as_bytes()),
+        Format::Text => out.write_all(render::text(report, &options).as_bytes()),
     }
 }
 
-fn not_written(path: &Path, error: &io::Error) -> Box<Diagnostic> {
+fn write_comparison(comparison: &Comparison, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    let text = match format {
+        Format::Json => render::json_comparison(comparison),
+        Format::Html => render::html_comparison(comparison),
+        Format::Markdown => render::markdown_comparison(comparison),
+        Format::Text => render::text_comparison(comparison),
+    };
+    out.write_all(text.as_bytes())
+}
+
+fn not_written(path: &Path, error: &io::Error) -> Failed {
     let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
     Box::new(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause))
+}
+
+fn not_read(path: &Path, cause: &str) -> Failed {
+    let file = path.to_string_lossy().into_owned();
+    Box::new(Diagnostic::new(Message::CannotOpenInput { file, cause: cause.to_owned() }).also(cause))
+}
+
+/// A report on a file, or the one that it holds.
+fn either(path: &PathBuf) -> Result<Report, Failed> {
+    let is_json = Bytes::of(path).is_ok_and(|bytes| bytes.as_ref().trim_ascii_start().starts_with(b"{"));
+    if is_json { from_json(path) } else { of_files(std::slice::from_ref(path)) }
+}
+
+fn from_json(path: &Path) -> Result<Report, Failed> {
+    let text = Bytes::of(path).map_err(|error| not_read(path, &error.to_string()))?;
+    Report::from_json(text.as_ref()).map_err(|error| not_read(path, &error.to_string()))
 }
 
 /// After so many bytes of a file, what was looked at goes back to the system.
 const FORGET_AFTER: usize = 16 << 20;
 
 /// Examines files. What was looked at of a large one does not stay in memory.
-pub fn of_files(paths: &[PathBuf]) -> Result<Report, Box<Diagnostic>> {
-    let open = |path: &PathBuf| {
-        Bytes::of(path).map_err(|error| {
-            let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
-            Box::new(Diagnostic::new(Message::CannotOpenInput { file, cause: cause.clone() }).also(cause))
-        })
-    };
+fn of_files(paths: &[PathBuf]) -> Result<Report, Failed> {
+    let open = |path: &PathBuf| Bytes::of(path).map_err(|error| not_read(path, &error.to_string()));
     let contents: Vec<Bytes> = paths.iter().map(open).collect::<Result<_, _>>()?;
     let names: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let files: Vec<Examined<'_>> =

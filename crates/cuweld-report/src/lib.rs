@@ -10,6 +10,7 @@
 //! * [`blame`]: which call path forces the registers and the stack of a kernel, in time linear in the call graph.
 //! * [`occupancy`]: how many warps of a kernel a multiprocessor holds, by the published limits of its architecture.
 //! * [`examine`](mod@examine): from bytes to a report.
+//! * [`compare`](mod@compare): which kernels changed between two reports, and because of what. [`budget`]: limits that they keep.
 //! * [`render`]: from a report to what people read.
 //!
 //! What a file does not say is left out and never guessed: a linked kernel's own registers, before those of its callees were added,
@@ -18,6 +19,8 @@
 #![forbid(unsafe_code)]
 
 pub mod blame;
+pub mod budget;
+pub mod compare;
 pub mod examine;
 mod fingerprint;
 pub mod model;
@@ -25,5 +28,6 @@ mod names;
 pub mod occupancy;
 pub mod render;
 
+pub use compare::compare;
 pub use examine::{Examined, examine};
 pub use model::Report;

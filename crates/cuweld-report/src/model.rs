@@ -85,6 +85,44 @@ pub struct Architecture {
     /// Functions with the same code, the largest waste first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<Duplicate>,
+    /// What only the link knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
+}
+
+/// What a link took and left.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// The objects, in the order in which they were linked.
+    pub inputs: Vec<Input>,
+    /// What is not in the result, in that order.
+    pub removed: Vec<Removed>,
+}
+
+/// An object that was linked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// Its name, with the archive's before it.
+    pub name: String,
+    /// Bytes of its code that are in the result.
+    pub kept: u64,
+    /// Bytes of its code that are not.
+    pub removed: u64,
+}
+
+/// A function that is not in the result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Removed {
+    /// Its name in the symbol table.
+    pub name: Arc<str>,
+    /// Its name in the source.
+    pub demangled: Arc<str>,
+    /// The object that it is in, by index.
+    pub input: u32,
+    /// Bytes of its code.
+    pub bytes: u64,
+    /// Why it is not in the result.
+    pub reason: String,
 }
 
 /// One cubin.

@@ -4,6 +4,8 @@
 //! the report keeps of one stays in memory. The order of the report is that of the files, whatever the number of threads.
 
 mod image;
+#[cfg(test)]
+pub(crate) use image::call_graph;
 mod parts;
 mod walk;
 

@@ -1,8 +1,16 @@
 //! Writing reports: as text, as Markdown, as JSON, and as one HTML page.
 
+mod comparison;
+mod html;
+mod markdown;
 mod number;
+mod sentences;
 mod text;
 
+pub use comparison::{html_comparison, json_comparison, text_comparison};
+pub use html::html;
+pub use markdown::{markdown, markdown_comparison};
+pub(crate) use sentences::short;
 pub use text::{TextOptions, text};
 
 use crate::model::Report;

@@ -1,6 +1,7 @@
 //! A report as text, for a terminal.
 
 use super::number::{bytes, count, percent, plural};
+use super::sentences::{one_line, reasons};
 use crate::model::{Architecture, Function, Report};
 use std::fmt::Write;
 
@@ -90,58 +91,5 @@ fn line(out: &mut String, architecture: &Architecture, kernel: &Function) {
     );
     for why in reasons(architecture, kernel) {
         _ = writeln!(out, "  {:>39}  {why}", "");
-    }
-}
-
-/// Who forces the numbers of a kernel, a sentence each.
-pub(crate) fn reasons(architecture: &Architecture, kernel: &Function) -> Vec<String> {
-    let mut reasons = Vec::new();
-    if kernel.registers_path.len() > 1 {
-        reasons.push(format!("{} registers: {}", kernel.registers, via(architecture, &kernel.registers_path)));
-    }
-    if let (Some(stack), true) = (kernel.stack, kernel.stack_path.len() > 1) {
-        let frames = kernel.stack_path.iter().filter_map(|&index| architecture.function(index));
-        let sum: Vec<String> = frames.map(|function| function.frame.to_string()).collect();
-        reasons.push(format!("{stack} bytes of stack: {} = {}", via(architecture, &kernel.stack_path), sum.join(" + ")));
-    }
-    if !kernel.cycle.is_empty() {
-        reasons.push(format!("stack unknown, recursion: {}", chain(architecture, &kernel.cycle)));
-    }
-    reasons
-}
-
-/// `ext1 via area`: the last of a path, and the ones on the way.
-fn via(architecture: &Architecture, path: &[u32]) -> String {
-    let name = |index: &u32| short(architecture, *index);
-    match path.split_last() {
-        Some((last, [_, between @ ..])) if !between.is_empty() => {
-            let between: Vec<String> = between.iter().map(name).collect();
-            format!("{} via {}", name(last), between.join(", "))
-        }
-        Some((last, _)) => name(last),
-        None => String::new(),
-    }
-}
-
-fn chain(architecture: &Architecture, path: &[u32]) -> String {
-    let names: Vec<String> = path.iter().map(|&index| short(architecture, index)).collect();
-    names.join(" -> ")
-}
-
-/// A function's name without its parameters.
-pub(crate) fn short(architecture: &Architecture, index: u32) -> String {
-    let Some(function) = architecture.function(index) else { return String::new() };
-    let arguments = if function.arguments.is_empty() { String::new() } else { format!("<{}>", function.arguments) };
-    one_line(&format!("{}{arguments}", function.template))
-}
-
-/// A name that came from a stranger, so that it stays on its line and does nothing to a terminal.
-pub(crate) fn one_line(name: &str) -> String {
-    if name.chars().any(char::is_control) {
-        name.chars()
-            .flat_map(|letter| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] })
-            .collect()
-    } else {
-        name.to_owned()
     }
 }

@@ -74,6 +74,9 @@ messages! {
         "The command line is odd but could be understood; the message says how.";
     1003 Info UsageInfo { text: String } "{text}"
         "An option has no effect beside another; the message says which.";
+    1004 Error OverBudget { text: String } "over budget: {text}"
+        "A report breaks a limit of the budget that it was checked against (`--budget`). The message names the architecture, the kernel and \
+         the number.";
     2001 Fatal CannotOpenInput { file: String, cause: String } "Could not open input file '{file}'"
         "The file could not be read. The cause is the operating system's.";
     2002 Fatal CannotWriteOutput { file: String, cause: String } "Could not open output file '{file}'"

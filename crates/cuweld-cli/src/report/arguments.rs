@@ -1,0 +1,82 @@
+//! The command lines of `cuweld report` and `cuweld compare`.
+
+use cuweld_report::render::Format;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What `cuweld report --help` says.
+pub const REPORT_USAGE: &str = "\
+usage: cuweld report [options] FILE...
+
+Shows what device code is in cubins, fatbins, objects, archives, programs and shared libraries: kernels with their
+registers, stack, shared memory and size, and who is to blame for them.
+
+  --format=text|md|json|html  how to write it; by default what the name of the output says, or text
+  -o FILE                     where to write it; by default to standard output
+  --arch=NAME                 only this architecture (may be given again)
+  --all                       list every kernel, not only the largest
+  --budget=FILE.toml          check limits: status 1, and a line for each that does not hold
+  --write-baseline=FILE.json  keep the report, for budgets and comparisons to come
+";
+
+/// What `cuweld compare --help` says.
+pub const COMPARE_USAGE: &str = "\
+usage: cuweld compare [options] OLD NEW
+
+Shows which kernels changed and because of what. OLD and NEW are files with device code, or reports (JSON).
+
+  --format=text|md|json|html  how to write it; by default what the name of the output says, or text
+  -o FILE                     where to write it; by default to standard output
+  --arch=NAME                 only this architecture (may be given again)
+  --budget=FILE.toml          check limits of NEW, and of its growth since OLD: status 1, and a line for each
+  --write-baseline=FILE.json  keep the report on NEW
+";
+
+/// What was asked for.
+#[derive(Debug, Default)]
+pub struct Arguments {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// How to write.
+    pub format: Option<Format>,
+    /// Where to write.
+    pub output: Option<PathBuf>,
+    /// Only these.
+    pub architectures: Vec<String>,
+    /// Every kernel.
+    pub all: bool,
+    /// Limits.
+    pub budget: Option<PathBuf>,
+    /// Where the report is kept.
+    pub write_baseline: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// Reads them; none, if help was asked for.
+    pub fn read(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
+        let mut read = Arguments::default();
+        while let Some(argument) = arguments.next() {
+            let text = argument.to_string_lossy().into_owned();
+            let (name, given) = match text.split_once('=') {
+                Some((name, value)) if name.starts_with('-') => (name, Some(OsString::from(value))),
+                _ => (text.as_str(), None),
+            };
+            let mut value = || given.clone().or_else(|| arguments.next()).ok_or(format!("{name} needs a value"));
+            match name {
+                "-h" | "--help" => return Ok(None),
+                "--all" => read.all = true,
+                "-o" | "--output" => read.output = Some(value()?.into()),
+                "--arch" => read.architectures.push(value()?.to_string_lossy().into_owned()),
+                "--budget" => read.budget = Some(value()?.into()),
+                "--write-baseline" => read.write_baseline = Some(value()?.into()),
+                "--format" => {
+                    let value = value()?.to_string_lossy().into_owned();
+                    read.format = Some(Format::by_name(&value).ok_or(format!("there is no format '{value}'"))?);
+                }
+                option if option.starts_with('-') => return Err(format!("unknown option '{option}'")),
+                _ => read.files.push(PathBuf::from(argument)),
+            }
+        }
+        Ok(Some(read))
+    }
+}

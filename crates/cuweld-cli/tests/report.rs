@@ -1,0 +1,96 @@
+//! `cuweld report` and `cuweld compare`: what they write, and the status they end with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+fn case(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases").join(name).join("inputs/sm_90")
+}
+
+fn cuweld(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cuweld")).current_dir(folder).args(arguments).output().expect("the program runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+/// A folder with two programs: `old.cubin` has a kernel that `new.cubin` has with more registers.
+fn programs() -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    for (name, case) in [("old.cubin", self::case("recursion")), ("new.cubin", self::case("register_propagation"))] {
+        let output = folder.path().join(name);
+        let linked = cuweld(&case, &["-arch=sm_90", "a.cubin", "b.cubin", "c.cubin", "-o", output.to_str().expect("text")]);
+        assert!(linked.status.success(), "{}", text(&linked.stderr));
+    }
+    folder
+}
+
+#[test]
+fn a_report_is_written_as_its_name_says() {
+    let folder = programs();
+    for (name, start) in
+        [("r.json", "{\"schema\":\"cuweld-report\""), ("r.html", "<!doctype html>"), ("r.md", "**"), ("r.txt", "new.cubin: ")]
+    {
+        let made = cuweld(folder.path(), &["report", "-o", name, "new.cubin"]);
+        assert!(made.status.success() && made.stdout.is_empty() && made.stderr.is_empty(), "{}", text(&made.stderr));
+        let written = fs::read_to_string(folder.path().join(name)).expect("written");
+        assert!(written.starts_with(start), "{name}: {}", &written[..80]);
+    }
+    let shown = cuweld(folder.path(), &["report", "new.cubin"]);
+    assert!(text(&shown.stdout).contains("132 registers: wide via f"));
+    assert!(
+        text(&cuweld(folder.path(), &["report", "--arch=sm_80", "--format=json", "new.cubin"]).stdout)
+            .contains("\"architectures\":[]")
+    );
+}
+
+#[test]
+fn a_comparison_says_because_of_what() {
+    let folder = programs();
+    let shown = cuweld(folder.path(), &["compare", "old.cubin", "new.cubin"]);
+    assert!(shown.status.success());
+    assert!(text(&shown.stdout).contains("    registers 24 -> 132: wide is called now\n"), "{}", text(&shown.stdout));
+    // Reports stand for the files that they are on.
+    let kept = cuweld(folder.path(), &["report", "-o", "text", "--write-baseline=old.json", "old.cubin"]);
+    assert!(kept.status.success());
+    let from_json = cuweld(folder.path(), &["compare", "old.json", "new.cubin"]);
+    assert_eq!(text(&from_json.stdout), text(&shown.stdout));
+    assert_eq!(text(&cuweld(folder.path(), &["compare", "old.json", "old.cubin"]).stdout), "No function changed.\n");
+}
+
+#[test]
+fn a_budget_that_is_broken_is_status_1() {
+    let folder = programs();
+    fs::write(folder.path().join("budget.toml"), "[[kernels]]\npattern = 'k1'\ngrowth = { registers = 5 }\n").expect("written");
+    let broken = cuweld(folder.path(), &["compare", "--budget=budget.toml", "old.cubin", "new.cubin"]);
+    assert_eq!(broken.status.code(), Some(1));
+    let line = "cuweld: error[CW1004]: over budget: sm_90: k1: registers grew from 24 to 132, by more than 5 %\n";
+    assert_eq!(text(&broken.stderr), line);
+    assert!(cuweld(folder.path(), &["compare", "--budget=budget.toml", "new.cubin", "new.cubin"]).status.success());
+    let without = cuweld(folder.path(), &["report", "--budget=budget.toml", "new.cubin"]);
+    assert!(!without.status.success() && text(&without.stderr).contains("there is no baseline"));
+}
+
+#[test]
+fn mistakes_are_errors() {
+    let folder = programs();
+    for arguments in [
+        &["report"][..],
+        &["report", "nowhere"],
+        &["report", "--what", "new.cubin"],
+        &["report", "--format=pdf", "new.cubin"],
+        &["report", "-o", "nowhere/r.txt", "new.cubin"],
+        &["compare", "new.cubin"],
+    ] {
+        let failed = cuweld(folder.path(), arguments);
+        assert!(
+            !failed.status.success() && text(&failed.stderr).starts_with("cuweld: error"),
+            "{arguments:?} {}",
+            text(&failed.stderr)
+        );
+    }
+    assert!(text(&cuweld(folder.path(), &["compare", "--help"]).stdout).starts_with("usage: cuweld compare"));
+}

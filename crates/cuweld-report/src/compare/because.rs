@@ -1,0 +1,165 @@
+//! What changed in a function, and because of what.
+
+use super::{Change, Changed, Quantity};
+use crate::model::{Architecture, Function};
+use crate::render::short;
+use std::collections::HashSet;
+
+/// The block size that warps are compared for.
+pub(super) const BLOCK: u32 = 256;
+
+/// A function, before and after.
+pub(super) struct Sides<'report> {
+    pub(super) old: &'report Architecture,
+    pub(super) new: &'report Architecture,
+    pub(super) before: u32,
+    pub(super) after: u32,
+}
+
+/// Warps with blocks of [`BLOCK`] threads, or of the largest size that can run.
+pub(crate) fn warps(architecture: &Architecture, function: &Function) -> Option<u64> {
+    let sizes = architecture.block_sizes.iter().zip(&function.warps);
+    let usable = sizes.filter(|(size, warps)| **size <= BLOCK && **warps > 0);
+    usable.last().map(|(_, &warps)| u64::from(warps))
+}
+
+impl Sides<'_> {
+    /// What changed, if anything did.
+    pub(super) fn changed(&self) -> Option<Changed> {
+        let (before, after) = (self.old.function(self.before)?, self.new.function(self.after)?);
+        let mut changes = Vec::new();
+        let mut note = |what, old: Option<u64>, new: Option<u64>, because: &dyn Fn() -> Option<String>| {
+            if old != new {
+                changes.push(Change { what, old, new, because: because() });
+            }
+        };
+        note(Quantity::Registers, Some(before.registers.into()), Some(after.registers.into()), &|| self.registers(before, after));
+        note(Quantity::Stack, before.stack, after.stack, &|| self.stack(before, after));
+        note(Quantity::Shared, Some(before.shared), Some(after.shared), &|| self.shared());
+        note(Quantity::Warps, warps(self.old, before), warps(self.new, after), &|| {
+            let causes = [(before.registers != after.registers, "registers"), (before.shared != after.shared, "shared memory")];
+            let causes: Vec<&str> = causes.iter().filter(|(changed, _)| *changed).map(|(_, name)| *name).collect();
+            (!causes.is_empty()).then(|| causes.join(" and "))
+        });
+        note(Quantity::Code, Some(before.code), Some(after.code), &|| None);
+        let renamed_from = (before.name != after.name).then(|| before.demangled.clone());
+        if changes.is_empty() && renamed_from.is_none() {
+            return None;
+        }
+        Some(Changed { name: after.name.clone(), demangled: after.demangled.clone(), kind: after.kind, renamed_from, changes })
+    }
+
+    fn registers(&self, before: &Function, after: &Function) -> Option<String> {
+        let grew = after.registers > before.registers;
+        // Whoever forces the larger of both numbers is to blame for the difference.
+        let (from, to, path) =
+            if grew { (self.new, self.old, &after.registers_path) } else { (self.old, self.new, &before.registers_path) };
+        let Some(&culprit) = path.get(1..).and_then(<[u32]>::last) else {
+            return match (before.max_registers, after.max_registers) {
+                (old, new) if old != new => {
+                    Some(new.map_or("they are not limited any more".into(), |most| format!("they are limited to {most} now")))
+                }
+                _ if grew && before.fingerprint == after.fingerprint => None,
+                _ => Some("its own code".to_owned()),
+            };
+        };
+        let other_side = if grew { self.before } else { self.after };
+        Some(self.about(from, to, culprit, other_side, grew, |function| function.registers.into(), "registers"))
+    }
+
+    fn stack(&self, before: &Function, after: &Function) -> Option<String> {
+        if after.stack.is_none() {
+            let names: Vec<String> = after.cycle.iter().map(|&index| short(self.new, index)).collect();
+            return Some(if names.is_empty() { "a recursion".to_owned() } else { format!("recursion: {}", names.join(" -> ")) });
+        }
+        if before.stack.is_none() {
+            return Some("there is no recursion any more".to_owned());
+        }
+        let grew = after.stack > before.stack;
+        let (from, to, path) =
+            if grew { (self.new, self.old, &after.stack_path) } else { (self.old, self.new, &before.stack_path) };
+        let other_side = if grew { self.before } else { self.after };
+        if before.frame != after.frame && path.len() < 2 {
+            return Some("its own code".to_owned());
+        }
+        let frame_elsewhere =
+            |index: u32| from.function(index).and_then(|function| self.same_in(to, function)).map_or(0, |other| other.frame);
+        let grown =
+            |index: &u32| from.function(*index).map_or(0, |function| function.frame.saturating_sub(frame_elsewhere(*index)));
+        let culprit = path.iter().copied().skip(1).max_by_key(grown).filter(|index| grown(index) > 0)?;
+        Some(self.about(from, to, culprit, other_side, grew, |function| function.frame.into(), "bytes of stack"))
+    }
+
+    /// A sentence about a function that forces the larger of two numbers: it is called now, or it needs more than it did.
+    #[allow(clippy::too_many_arguments, reason = "two sides of one function, and what to say of it")]
+    fn about(
+        &self,
+        from: &Architecture,
+        to: &Architecture,
+        culprit: u32,
+        other_side: u32,
+        grew: bool,
+        needs: impl Fn(&Function) -> u64,
+        unit: &str,
+    ) -> String {
+        let name = short(from, culprit);
+        let Some(function) = from.function(culprit) else { return name };
+        let elsewhere = self.same_in(to, function);
+        let is_reached =
+            reached(to, other_side).iter().any(|&index| to.function(index).is_some_and(|other| other.name == function.name));
+        match (grew, is_reached, elsewhere) {
+            (true, false, _) => format!("{name} is called now"),
+            (false, false, _) => format!("{name} is not called any more"),
+            (true, true, Some(other)) if needs(other) < needs(function) => {
+                format!("{name} needs {} {unit}, and needed {}", needs(function), needs(other))
+            }
+            (false, true, Some(other)) if needs(other) < needs(function) => {
+                format!("{name} needs {} {unit}, and needed {}", needs(other), needs(function))
+            }
+            _ => name,
+        }
+    }
+
+    /// The function of the same name on the other side.
+    fn same_in<'other>(&self, to: &'other Architecture, function: &Function) -> Option<&'other Function> {
+        to.functions.iter().find(|other| other.name == function.name && other.code > 0)
+    }
+
+    fn shared(&self) -> Option<String> {
+        let of = |architecture: &Architecture, owner: u32| -> Vec<(String, u64)> {
+            let own = architecture.variables.iter().filter(|variable| variable.owner == Some(owner));
+            own.filter(|variable| variable.memory == crate::model::Memory::Shared)
+                .map(|variable| (variable.demangled.to_string(), variable.bytes))
+                .collect()
+        };
+        let (before, after) = (of(self.old, self.before), of(self.new, self.after));
+        let mut said = Vec::new();
+        for (name, bytes) in &after {
+            match before.iter().find(|(other, _)| other == name) {
+                None => said.push(format!("{name} is new")),
+                Some((_, old)) if old != bytes => said.push(format!("{name} {old} -> {bytes}")),
+                Some(_) => {}
+            }
+        }
+        let gone = before.iter().filter(|(name, _)| !after.iter().any(|(other, _)| other == name));
+        said.extend(gone.map(|(name, _)| format!("{name} is gone")));
+        (!said.is_empty()).then(|| said.join(", "))
+    }
+}
+
+/// Everything that a function may call, itself included.
+fn reached(architecture: &Architecture, from: u32) -> HashSet<u32> {
+    let mut seen = HashSet::from([from]);
+    let mut open = vec![from];
+    while let Some(index) = open.pop() {
+        let Some(function) = architecture.function(index) else { continue };
+        let through =
+            function.indirect_calls.iter().filter_map(|&prototype| architecture.prototypes.get(prototype as usize)).flatten();
+        for &next in function.calls.iter().chain(through) {
+            if seen.insert(next) {
+                open.push(next);
+            }
+        }
+    }
+    seen
+}
