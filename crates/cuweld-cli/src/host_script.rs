@@ -5,7 +5,7 @@
 
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::HostLinkerScript;
-use crate::output;
+use crate::output::{self, Leads};
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -36,6 +36,11 @@ pub fn run(script: &HostLinkerScript, messages: &Messages) -> ExitCode {
     };
     let text = own + FOR_DEVICE_CODE;
     let Some(path) = &script.output else { return messages.print(&text) };
+    let leads = Leads::of(path);
+    if let Some(input) = script.options_files.iter().find(|file| leads.is_some() && Leads::of(file) == leads) {
+        let shown = |path: &Path| path.to_string_lossy().into_owned();
+        return messages.script_error(script, Diagnostic::new(Message::OutputIsInput { file: shown(path), input: shown(input) }));
+    }
     if let Err(error) = output::write(path, text.as_bytes()) {
         let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
         let message = Message::CannotWriteOutput { file, cause: cause.clone() };

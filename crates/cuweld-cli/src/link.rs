@@ -6,7 +6,8 @@ use crate::finalizer;
 use crate::inputs::{self, Files};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
-use crate::output::{self, Pending};
+use crate::output::{Contents, Pending};
+use crate::outputs::{Outputs, not_written, writing_failed};
 use crate::progress::Progress;
 use crate::resources::{self, Size};
 use crate::room::Room;
@@ -25,7 +26,6 @@ use cuweld::options::{
 use cuweld::trace::Trace;
 use cuweld::{Demand, Finished, Input, LeastMemory, Linked};
 use cuweld_toolkit::{Compilation, Stage};
-use std::fs::File;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
 use std::path::Path;
@@ -76,9 +76,18 @@ fn hand_over(program: &Path, arguments: &LinkArguments, report: &mut Report) -> 
 }
 
 fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, trace: &mut Trace) -> Result<(), Failure> {
-    if let Some(path) = &arguments.files.time {
-        side_files::begin_table_of_times(path, report)?;
-    }
+    let mut outputs = Outputs::begin(arguments, report)?;
+    let outcome = link_into(&mut outputs, arguments, messages, report, trace);
+    outputs.commit(outcome, report)
+}
+
+fn link_into(
+    outputs: &mut Outputs,
+    arguments: &LinkArguments,
+    messages: &Messages,
+    report: &mut Report,
+    trace: &mut Trace,
+) -> Result<(), Failure> {
     let unified_index = side_files::read_unified_index(arguments.link.uidx_file.as_deref(), report)?;
     let Architecture::Real(target) = arguments.architecture else { return for_virtual_architecture(arguments, messages, report) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
@@ -89,7 +98,10 @@ fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, tra
     }
     let inputs = Inputs { files: &files, target, host_section, unified_index, room };
     // What a file that was changed meanwhile made the link say is not what is wrong.
-    link_files(inputs, arguments, messages, report, trace).or_else(|failure| files.check_unchanged(report).and(Err(failure)))
+    let outcome = link_files(inputs, outputs, arguments, messages, report, trace)
+        .or_else(|failure| files.check_unchanged(report).and(Err(failure)));
+    // While the system takes apart old outputs, it can take apart the maps of the inputs.
+    rayon::join(|| outputs.commit(outcome, report), || files.bytes().for_each(Bytes::forget)).0
 }
 
 /// Reads the inputs, and takes as much of the machine as they are worth. Also: room for the output, if it is worth while to make some.
@@ -148,6 +160,7 @@ struct Inputs<'files> {
 
 fn link_files(
     Inputs { files, target, host_section, unified_index, room }: Inputs<'_>,
+    outputs: &mut Outputs,
     arguments: &LinkArguments,
     messages: &Messages,
     report: &mut Report,
@@ -170,7 +183,7 @@ fn link_files(
     let compile_options = compile_options(arguments, target, explains, !messages.as_reference(arguments));
     let lowered = trace.phase("lower", || compilers.lend(|compilers| lower(&unpacked, &compile_options, compilers, report)));
     drop(progress);
-    say_what_was_compiled(&compilers.done(), arguments, target, report, trace)?;
+    say_what_was_compiled(&compilers.done(), arguments, target, outputs, trace);
     let lowered = lowered?;
     let (linked, ids) = match lowered {
         Lowered::Finished(image) => {
@@ -213,31 +226,16 @@ fn link_files(
         Some(Failure::Fatal) => return Err(Failure::Fatal),
         Some(Failure::Errors) => {}
     }
-    // What tells of the program is written even if there are errors in it.
-    if let Some(path) = &arguments.files.register_link_binaries
-        && !arguments.compile.emit_ptx
-    {
-        write(path, registrations(&ids).as_bytes(), report)?;
+    let Linked { image, map } = linked.unwrap_or(Linked { image: None, map: None });
+    if let (Some(path), Some(saved)) = (&arguments.output, image) {
+        outputs.add_pending(path, saved);
     }
-    if let Ok(Linked { image, map }) = linked {
-        if let (Some(path), Some(map)) = (&arguments.files.map, map) {
-            write(path, map.as_bytes(), report)?;
-        }
-        if let (Some(path), Some(saved)) = (&arguments.output, image) {
-            // While the system takes apart the old output, it can take apart the maps of the inputs.
-            let (committed, ()) = rayon::join(|| saved.commit(), || files.bytes().for_each(Bytes::forget));
-            committed.map_err(|error| not_written(path, &error, report))?;
-        }
-    }
-    let graphviz = report.outline().and_then(|outline| outline.graphviz.clone());
-    if let (Some(path), Some(text)) = (&arguments.files.dot, graphviz) {
-        write(path, text.as_bytes(), report)?;
-    }
+    add_side_files(outputs, &ids, map.as_deref(), arguments, report)?;
     if let Some(failure) = failure {
         return Err(failure);
     }
     match &arguments.files.time_trace {
-        Some(path) => write(path, trace.to_json().as_bytes(), report),
+        Some(path) => outputs.add(path, trace.to_json().as_bytes(), report),
         None => Ok(()),
     }
 }
@@ -247,9 +245,9 @@ fn say_what_was_compiled(
     compilations: &[Compilation],
     arguments: &LinkArguments,
     target: &Target,
-    report: &mut Report,
+    outputs: &mut Outputs,
     trace: &mut Trace,
-) -> Result<(), Failure> {
+) {
     for Compilation { stage, name, begin, duration, cached } in compilations {
         let what = match (stage, cached) {
             (_, true) => "take from the cache",
@@ -258,9 +256,8 @@ fn say_what_was_compiled(
         };
         trace.add(format!("{what} {name}"), *begin, *duration);
     }
-    match &arguments.files.time {
-        Some(path) => side_files::add_times(path, target, compilations, report),
-        None => Ok(()),
+    if arguments.files.time.is_some() {
+        outputs.add_times(&side_files::times(target, compilations));
     }
 }
 
@@ -278,38 +275,42 @@ fn list_kernels(image: &[u8], report: &mut Report) {
     }
 }
 
+/// Adds what tells of the program, even if there are errors in it.
+fn add_side_files(
+    outputs: &mut Outputs,
+    ids: &[&str],
+    map: Option<&str>,
+    arguments: &LinkArguments,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let files = &arguments.files;
+    if let Some(path) = files.register_link_binaries.as_ref().filter(|_| !arguments.compile.emit_ptx) {
+        outputs.add(path, registrations(ids).as_bytes(), report)?;
+    }
+    if let (Some(path), Some(map)) = (&files.map, map) {
+        outputs.add(path, map.as_bytes(), report)?;
+    }
+    let graphviz = report.outline().and_then(|outline| outline.graphviz.clone());
+    if let (Some(path), Some(text)) = (&files.dot, graphviz) {
+        outputs.add(path, text.as_bytes(), report)?;
+    }
+    Ok(())
+}
+
 /// Writes the output, if one is wanted. It takes its place when everything else is done.
 fn save_image(
     arguments: &LinkArguments,
     room: Option<Room>,
-    write: impl FnOnce(&mut File) -> io::Result<()>,
+    write: impl FnOnce(&mut Contents) -> io::Result<()>,
     report: &mut Report,
 ) -> Result<Option<Pending>, Failure> {
     let Some(path) = &arguments.output else { return Ok(None) };
     let pending = room.as_ref().and_then(Room::take).map_or_else(|| Pending::begin(path), Ok);
     let mut pending = pending.map_err(|error| not_written(path, &error, report))?;
-    match write(&mut pending.file) {
+    match write(&mut pending.contents) {
         Ok(()) => Ok(Some(pending)),
-        Err(error) => {
-            let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
-            report.add(
-                Diagnostic::new(Message::WritingFailed { file: file.clone(), cause: cause.clone() })
-                    .headline(format!("could not write '{file}'"))
-                    .also(cause),
-            );
-            Err(Failure::Fatal)
-        }
+        Err(error) => Err(writing_failed(path, &error, report)),
     }
-}
-
-fn write(path: &Path, bytes: &[u8], report: &mut Report) -> Result<(), Failure> {
-    output::write(path, bytes).map_err(|error| not_written(path, &error, report))
-}
-
-fn not_written(path: &Path, error: &io::Error, report: &mut Report) -> Failure {
-    let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
-    report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
-    Failure::Fatal
 }
 
 /// What the compiler driver compiles the host's side of the program with.

@@ -2,8 +2,10 @@
 //!
 //! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
+mod beside;
 mod bytes;
 mod compilers;
+mod destination;
 mod finalizer;
 mod host_script;
 mod inputs;
@@ -12,6 +14,7 @@ mod link;
 mod messages;
 mod options;
 mod output;
+mod outputs;
 mod progress;
 mod report;
 mod resources;
@@ -26,6 +29,7 @@ use options::{Generated, Invocation};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    beside::let_large_files_be_errors();
     let mut arguments = std::env::args_os().peekable();
     let name = arguments.next();
     // The program once more, as the parent of a compiler.

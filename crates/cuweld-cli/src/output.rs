@@ -1,87 +1,155 @@
-//! Writing the result: whole or not at all.
+//! Writing one file: whole or not at all, wherever the system allows that.
 //!
-//! The bytes go into a new file, and only when all of them are there does it take the place of the old one. Whoever looks sees one of
-//! the two and never a part, whether the disk is full or the program is killed. Where the system can make files that have no name
-//! yet, nothing is left behind either.
+//! What is named is opened as the system opens it, links and all. A regular file that has one name, or nothing yet, is replaced: the
+//! bytes go into a new file, and only when all of them are there does it take the place of the old one. Whoever looks sees one of the
+//! two and never a part, whether the disk is full or the program is killed. Where the system can make files that have no name yet,
+//! hardly anything can be left behind either (`beside`).
+//!
+//! Everything else keeps what it is and is written in place: devices, pipes, open files that have no name, files with several names,
+//! and files that the system lets nobody rename onto, such as mount points. Nothing is written to these before all files of a link are
+//! complete.
 
-use std::fs::{self, File, Permissions};
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Seek, Write};
+use crate::beside;
+use crate::bytes::Identity;
+use crate::destination::{Destination, Target};
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Writes a file.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut pending = Pending::begin(path)?;
-    pending.file.write_all(bytes)?;
+    pending.contents.write_all(bytes)?;
     pending.commit()
 }
 
 /// A file that is being written. If it is not committed, nothing is left of it.
 pub struct Pending {
     /// What to write to.
-    pub file: File,
-    /// How long it is already, whatever was written to it.
+    pub contents: Contents,
+    /// How long the new file is already, whatever was written to it.
     pub(crate) room: u64,
     whereabouts: Whereabouts,
 }
 
+/// The bytes until the file is committed.
+pub enum Contents {
+    /// In the new file.
+    File(File),
+    /// In memory: there is no new file.
+    Memory(Vec<u8>),
+}
+
 enum Whereabouts {
-    /// Where it is to be: a device or a pipe, onto which nothing can be renamed.
-    Place,
+    /// In place.
+    Place(InPlace),
     /// Nowhere yet.
-    Nameless { place: PathBuf, replaces: bool },
+    Nameless(Target),
     /// Beside its place.
-    Beside { beside: PathBuf, place: PathBuf, replaces: bool },
+    Beside { beside: PathBuf, target: Target },
+    /// At its place.
+    Done,
+}
+
+/// What is written in place.
+struct InPlace {
+    file: File,
+    /// How many bytes it has that are lost as soon as it is written to.
+    loses: Option<u64>,
 }
 
 impl Pending {
     /// Begins to write a file.
     pub fn begin(path: &Path) -> io::Result<Self> {
-        let Some(target) = Target::of(path) else {
-            let file = File::options().write(true).open(path)?;
-            return Ok(Pending { file, room: 0, whereabouts: Whereabouts::Place });
+        let target = match Destination::of(path)? {
+            Destination::Open(file) => return Ok(Self::in_place(InPlace { file, loses: None })),
+            Destination::InPlace => return InPlace::open(path).map(Self::in_place),
+            Destination::Replace(target) => target,
         };
-        match target.open_nameless() {
-            Some(file) => target.begin(file, |place, replaces| Whereabouts::Nameless { place, replaces }),
-            None => {
-                let beside = name_beside(&target.place);
-                let file = new_file(&beside, target.permissions.as_ref())?;
-                target.begin(file, |place, replaces| Whereabouts::Beside { beside, place, replaces })
-            }
+        let is_there = target.old.is_some();
+        match Self::begin_new(target) {
+            // A folder in which no file can be made may have one that can be written to.
+            Err(error) if is_there => InPlace::open(path).map(Self::in_place).map_err(|_| error),
+            begun => begun,
         }
     }
 
     /// The same, if it can be done so that nothing is left of the file even if the program is killed.
     pub fn begin_nameless(path: &Path) -> Option<Self> {
-        let target = Target::of(path)?;
-        let file = target.open_nameless()?;
-        target.begin(file, |place, replaces| Whereabouts::Nameless { place, replaces }).ok()
+        let Destination::Replace(target) = Destination::of(path).ok()? else { return None };
+        let file = beside::open_nameless(target.folder(), target.old.as_ref())?;
+        target.make_alike(&file).ok()?;
+        Some(Pending { contents: Contents::File(file), room: 0, whereabouts: Whereabouts::Nameless(target) })
+    }
+
+    /// Whether it is written in place.
+    pub fn is_in_place(&self) -> bool {
+        matches!(self.whereabouts, Whereabouts::Place(_))
+    }
+
+    fn in_place(place: InPlace) -> Self {
+        Pending { contents: Contents::Memory(Vec::new()), room: 0, whereabouts: Whereabouts::Place(place) }
+    }
+
+    fn begin_new(target: Target) -> io::Result<Self> {
+        let (file, beside) = match beside::open_nameless(target.folder(), target.old.as_ref()) {
+            Some(file) => (file, None),
+            None => {
+                let (file, beside) = beside::create(target.folder(), target.old.as_ref())?;
+                (file, Some(beside))
+            }
+        };
+        let alike = target.make_alike(&file);
+        let whereabouts = match beside {
+            Some(beside) => Whereabouts::Beside { beside, target },
+            None => Whereabouts::Nameless(target),
+        };
+        let pending = Pending { contents: Contents::File(file), room: 0, whereabouts };
+        alike.map(|()| pending)
     }
 
     /// The file is whole: it takes its place.
     pub fn commit(mut self) -> io::Result<()> {
+        let mut file = match (&mut self.contents, &mut self.whereabouts) {
+            (Contents::Memory(bytes), Whereabouts::Place(place)) => return place.write(|file| file.write_all(bytes)),
+            (Contents::File(file), _) => file.try_clone()?,
+            (Contents::Memory(_), _) => return Ok(()),
+        };
         if self.room > 0 {
-            let size = self.file.stream_position()?;
-            self.file.set_len(size)?;
+            let size = file.stream_position()?;
+            file.set_len(size)?;
         }
-        if let Whereabouts::Nameless { place, replaces } = &self.whereabouts {
+        let Err(error) = self.take_place(&file) else { return Ok(()) };
+        let (Whereabouts::Nameless(target) | Whereabouts::Beside { target, .. }) = &self.whereabouts else { return Err(error) };
+        // Mount points can not be renamed onto, but be written to. Without an old file, there is nothing to write to.
+        let Some(mut place) = target.old.as_ref().and_then(|_| InPlace::open(&target.place).ok()) else { return Err(error) };
+        file.rewind()?;
+        place.write(|to| io::copy(&mut file, to).map(|_| ()))
+    }
+
+    fn take_place(&mut self, file: &File) -> io::Result<()> {
+        if let Whereabouts::Nameless(target) = &self.whereabouts {
+            beside::remove_abandoned(target.folder());
             // Where there is no old file, the name is the only thing that was missing.
-            if !replaces && names::give(&self.file, place).is_ok() {
+            if target.old.is_none() && beside::give(file, &target.place).is_ok() {
+                self.whereabouts = Whereabouts::Done;
                 return Ok(());
             }
             // A name can not be given over another; a name can be changed to another.
-            let (beside, place, replaces) = (name_beside(place), place.clone(), *replaces);
-            names::give(&self.file, &beside)?;
-            self.whereabouts = Whereabouts::Beside { beside, place, replaces };
+            let (beside, target) = (beside::give_any(file, target.folder())?, target.clone());
+            self.whereabouts = Whereabouts::Beside { beside, target };
         }
-        if let Whereabouts::Beside { beside, place, replaces } = &self.whereabouts {
-            // Files that change places need not be on the disk first, as one that replaces another must on some systems. What is
-            // beside afterwards is the old one, and goes.
-            if !(*replaces && names::exchange(beside, place).is_ok()) {
-                fs::rename(beside, place)?;
-                self.whereabouts = Whereabouts::Place;
-            }
+        let Whereabouts::Beside { beside, target } = &self.whereabouts else { return Ok(()) };
+        // Files that change places need not be on the disk first, as one that replaces another must on some systems. What is beside
+        // afterwards is the old one, and goes. It is locked like the new one, so that nobody else removes it.
+        let old = target.old.as_ref().and_then(|_| beside::open_locked(&target.place));
+        if old.is_some() && beside::exchange(beside, &target.place).is_ok() {
+            // If this fails, the next link removes it.
+            _ = fs::remove_file(beside);
+        } else {
+            fs::rename(beside, &target.place)?;
         }
+        self.whereabouts = Whereabouts::Done;
         Ok(())
     }
 }
@@ -89,135 +157,89 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         if let Whereabouts::Beside { beside, .. } = &self.whereabouts {
-            // If this fails, there is nothing that could be done about it.
+            // If this fails, the next link removes it.
             _ = fs::remove_file(beside);
         }
     }
 }
 
-/// Where a file is to be, and what the old one there is like.
-struct Target {
-    place: PathBuf,
-    permissions: Option<Permissions>,
+impl InPlace {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = File::options().write(true).open(path)?;
+        let metadata = file.metadata()?;
+        Ok(InPlace { file, loses: metadata.is_file().then_some(metadata.len()) })
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+        if self.loses.is_some() {
+            self.file.set_len(0)?;
+        }
+        write(&mut self.file).map_err(|error| match self.loses {
+            None | Some(0) => error,
+            Some(_) => io::Error::new(error.kind(), format!("{error}; it could not be replaced, and its old contents are gone")),
+        })
+    }
+}
+
+impl Contents {
+    /// Writes a part of a file, from where that is.
+    pub fn copy(&mut self, source: &mut io::Take<File>) -> io::Result<u64> {
+        match self {
+            Contents::File(file) => io::copy(source, file),
+            Contents::Memory(bytes) => source.read_to_end(bytes).map(|count| count as u64),
+        }
+    }
+}
+
+impl Write for Contents {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Contents::File(file) => file.write(bytes),
+            Contents::Memory(memory) => memory.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Target {
-    /// None for devices and pipes, which stay what they are.
-    fn of(path: &Path) -> Option<Self> {
-        let existing = fs::metadata(path).ok();
-        if existing.as_ref().is_some_and(|found| !found.is_file()) {
-            return None;
+    /// Gives a new file the owner and the permissions of the old one.
+    fn make_alike(&self, file: &File) -> io::Result<()> {
+        let Some(old) = &self.old else { return Ok(()) };
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::{MetadataExt, fchown};
+            let new = file.metadata()?;
+            if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+                fchown(file, Some(old.uid()), Some(old.gid()))?;
+            }
         }
-        // A link is followed, so that the file it names is replaced and not the link.
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-        Some(Target { place, permissions: existing.map(|found| found.permissions()) })
+        file.set_permissions(old.permissions())
     }
+}
 
-    fn open_nameless(&self) -> Option<File> {
-        names::open_nameless(folder_of(&self.place), self.permissions.as_ref())
-    }
+/// Where a path leads, so that two that lead to one file can be told: the file, or the place where it is to be. None for what is no
+/// regular file, which may be written to by any name.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Leads {
+    /// To a file.
+    File(Identity),
+    /// To where there is none yet.
+    Nowhere(PathBuf),
+}
 
-    fn begin(self, file: File, whereabouts: impl FnOnce(PathBuf, bool) -> Whereabouts) -> io::Result<Pending> {
-        let pending = Pending { file, room: 0, whereabouts: whereabouts(self.place, self.permissions.is_some()) };
-        if let Some(permissions) = self.permissions {
-            pending.file.set_permissions(permissions)?;
+impl Leads {
+    /// Where a path leads.
+    pub fn of(path: &Path) -> Option<Self> {
+        match Destination::of(path).ok()? {
+            Destination::Open(_) => None,
+            Destination::InPlace => fs::metadata(path).ok().and_then(|found| Identity::of(&found)).map(Leads::File),
+            Destination::Replace(Target { place, old }) => match old {
+                Some(old) => Identity::of(&old).map(Leads::File),
+                None => Some(Leads::Nowhere(place)),
+            },
         }
-        Ok(pending)
-    }
-}
-
-/// Makes a file that nobody may read who may not read the old one.
-fn new_file(path: &Path, permissions: Option<&Permissions>) -> io::Result<File> {
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if let Some(permissions) = permissions {
-        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-        options.mode(permissions.mode() & 0o777);
-    }
-    #[cfg(not(unix))]
-    let _ = permissions;
-    options.open(path)
-}
-
-/// The folder of a file.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// A name that nobody can foresee.
-fn name_beside(path: &Path) -> PathBuf {
-    let number = RandomState::new().build_hasher().finish();
-    path.with_file_name(format!(".cuweld-{number:016x}.tmp"))
-}
-
-/// Files that have no name yet, and names that change places.
-#[cfg(target_os = "linux")]
-#[allow(unsafe_code, reason = "these system calls are not in the standard library")]
-mod names {
-    use std::ffi::CString;
-    use std::fs::{File, Permissions};
-    use std::io;
-    use std::os::fd::AsRawFd;
-    use std::os::unix::ffi::OsStrExt;
-    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-    use std::path::Path;
-
-    /// What the system takes off is what the user wants nobody to have.
-    const MODE: u32 = 0o666;
-
-    /// Makes a file in a folder; none, if its file system can not.
-    pub(super) fn open_nameless(folder: &Path, permissions: Option<&Permissions>) -> Option<File> {
-        let mode = permissions.map_or(MODE, |permissions| permissions.mode() & 0o777);
-        let file = File::options().write(true).mode(mode).custom_flags(libc::O_TMPFILE).open(folder).ok()?;
-        // A name is given by way of this folder, which not every system has.
-        Path::new("/proc/self/fd").exists().then_some(file)
-    }
-
-    /// Gives it a name, which must be free.
-    pub(super) fn give(file: &File, path: &Path) -> io::Result<()> {
-        let now = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
-        let then = CString::new(path.as_os_str().as_bytes())?;
-        // SAFETY: both texts end with NUL and outlive the call, which keeps neither.
-        let status =
-            unsafe { libc::linkat(libc::AT_FDCWD, now.as_ptr(), libc::AT_FDCWD, then.as_ptr(), libc::AT_SYMLINK_FOLLOW) };
-        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-    }
-
-    /// Lets two names change places, at once.
-    pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
-        let (one, other) = (CString::new(one.as_os_str().as_bytes())?, CString::new(other.as_os_str().as_bytes())?);
-        // SAFETY: both texts end with NUL and outlive the call, which keeps neither.
-        let status = unsafe {
-            libc::syscall(
-                libc::SYS_renameat2,
-                libc::AT_FDCWD,
-                one.as_ptr(),
-                libc::AT_FDCWD,
-                other.as_ptr(),
-                libc::RENAME_EXCHANGE,
-            )
-        };
-        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-    }
-}
-
-/// Elsewhere every file has a name.
-#[cfg(not(target_os = "linux"))]
-mod names {
-    use std::fs::{File, Permissions};
-    use std::io;
-    use std::path::Path;
-
-    pub(super) fn open_nameless(_: &Path, _: Option<&Permissions>) -> Option<File> {
-        None
-    }
-
-    pub(super) fn give(_: &File, _: &Path) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    pub(super) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
     }
 }

@@ -121,8 +121,8 @@ impl Arguments {
 }
 
 fn write_file(path: &Path, write: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> Result<(), Failed> {
-    let written = output::Pending::begin(path).and_then(|pending| {
-        let mut out = BufWriter::new(&pending.file);
+    let written = output::Pending::begin(path).and_then(|mut pending| {
+        let mut out = BufWriter::new(&mut pending.contents);
         write(&mut out)?;
         out.flush()?;
         drop(out);

@@ -38,12 +38,16 @@ impl Size {
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 const PAGE: usize = 2 << 20;
 
+/// More threads than this for each processor do nothing but wait for each other.
+const MOST_PER_PROCESSOR: usize = 8;
+
 /// How many threads there are to be: as many as were asked for, or as the size of the link is worth.
 pub fn threads(asked_for: Option<u32>, size: Size) -> usize {
+    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     match asked_for {
-        Some(threads) if threads > 0 => threads as usize,
+        Some(threads) if threads > 0 => (threads as usize).min(MOST_PER_PROCESSOR * processors()),
         _ if size == Size::Small => 1,
-        _ => std::thread::available_parallelism().map_or(1, usize::from),
+        _ => processors(),
     }
 }
 

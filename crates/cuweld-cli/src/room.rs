@@ -3,7 +3,7 @@
 //! When a file is written, most of the system's time goes into finding memory for it, and little into copying bytes. That part can be
 //! done by another thread while the link has work for one thread only.
 
-use crate::output::Pending;
+use crate::output::{Contents, Pending};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -61,9 +61,11 @@ impl State {
         }
         let mut pending = file.take().or_else(|| Pending::begin_nameless(&self.path))?;
         let zeros = vec![0; BLOCK];
-        while pending.room < self.size && !is_halted() {
-            write_at(&pending.file, &zeros, pending.room)?;
-            pending.room += BLOCK as u64;
+        if let Contents::File(new) = &pending.contents {
+            while pending.room < self.size && !is_halted() {
+                write_at(new, &zeros, pending.room)?;
+                pending.room += BLOCK as u64;
+            }
         }
         *file = Some(pending);
         Some(())

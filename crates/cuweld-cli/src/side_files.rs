@@ -1,5 +1,7 @@
 //! Files that a link reads or writes beside its inputs and its result.
 
+use crate::destination::Destination;
+use crate::output::Pending;
 use cubin::target::Target;
 use cubin::unified::NotAnIndex;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
@@ -15,23 +17,18 @@ const TABLE_OF_TIMES: &str =
     "source file name , phase name , phase input files , phase output file , arch , tool, metric , unit\n";
 
 /// Begins the table that `-time` asks for, unless the file is there already: then an earlier program began it.
-pub fn begin_table_of_times(path: &Path, report: &mut Report) -> Result<(), Failure> {
-    let result = if path == Path::new("-") { io::stdout().write_all(TABLE_OF_TIMES.as_bytes()) } else { begin(path) };
-    result.map_err(|error| {
-        let file = path.to_string_lossy().into_owned();
-        report.add(Diagnostic::new(Message::CannotOpenFile { file }).also(error.to_string()));
-        Failure::Fatal
-    })
+pub fn begin_table_of_times(path: &Path) -> io::Result<Option<Pending>> {
+    let is_open = matches!(Destination::of(path), Ok(Destination::Open(_)));
+    if !is_open && path.is_file() {
+        return File::options().append(true).open(path).map(|_| None);
+    }
+    let mut pending = Pending::begin(path)?;
+    pending.contents.write_all(TABLE_OF_TIMES.as_bytes())?;
+    Ok(Some(pending))
 }
 
-fn begin(path: &Path) -> io::Result<()> {
-    let is_new = !path.exists();
-    let mut file = File::options().append(true).create(true).open(path)?;
-    if is_new { file.write_all(TABLE_OF_TIMES.as_bytes()) } else { Ok(()) }
-}
-
-/// Adds a row to the table of times for each compiler that ran.
-pub fn add_times(path: &Path, target: &Target, compilations: &[Compilation], report: &mut Report) -> Result<(), Failure> {
+/// Rows of the table of times: one for each compiler that ran.
+pub fn times(target: &Target, compilations: &[Compilation]) -> String {
     let mut text = String::new();
     for Compilation { stage, name, duration, .. } in compilations.iter().filter(|compilation| !compilation.cached) {
         let is_optimized = name == OPTIMIZED_NAME;
@@ -43,13 +40,7 @@ pub fn add_times(path: &Path, target: &Target, compilations: &[Compilation], rep
         let milliseconds = duration.as_secs_f64() * 1000.0;
         text.push_str(&format!("{source} , {phase} , {input} , {output} , {} , nvlink , {milliseconds:.4} , ms\n", target.name));
     }
-    let append = |path| File::options().append(true).open(path)?.write_all(text.as_bytes());
-    let result = if path == Path::new("-") { io::stdout().write_all(text.as_bytes()) } else { append(path) };
-    result.map_err(|error| {
-        let file = path.to_string_lossy().into_owned();
-        report.add(Diagnostic::new(Message::CannotOpenFile { file }).also(error.to_string()));
-        Failure::Fatal
-    })
+    text
 }
 
 /// Reads the index that `-uidx` names.

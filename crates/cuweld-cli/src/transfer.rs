@@ -5,6 +5,7 @@
 //! is smaller is copied from memory, which is given back now and then: it is hardly ever looked at again.
 
 use crate::bytes::Bytes;
+use crate::output::Contents;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
@@ -18,7 +19,7 @@ const FOR_EACH: usize = 4 << 10;
 
 /// A file that is written, and the inputs that it may take over parts of.
 pub struct Transfer<'files> {
-    out: &'files mut File,
+    out: &'files mut Contents,
     /// Maps of inputs, by their addresses.
     maps: Vec<&'files Bytes>,
     unforgotten: usize,
@@ -26,7 +27,7 @@ pub struct Transfer<'files> {
 
 impl<'files> Transfer<'files> {
     /// Begins to write a file.
-    pub fn new(out: &'files mut File, inputs: impl Iterator<Item = &'files Bytes>) -> Self {
+    pub fn new(out: &'files mut Contents, inputs: impl Iterator<Item = &'files Bytes>) -> Self {
         let mut maps: Vec<&Bytes> = inputs.filter(|input| input.is_mapped()).collect();
         maps.sort_unstable_by_key(|map| map.as_ref().as_ptr().addr());
         Transfer { out, maps, unforgotten: 0 }
@@ -61,7 +62,7 @@ impl Write for Transfer<'_> {
         let source = if bytes.len() >= LARGE { self.source(bytes) } else { None };
         let Some(source) = source else { return self.write_from_memory(bytes) };
         // Less than was asked for, if the input has become shorter: the rest is looked for in the map, and is found to be gone.
-        match io::copy(&mut source.take(bytes.len() as u64), self.out)? {
+        match self.out.copy(&mut source.take(bytes.len() as u64))? {
             0 => self.write_from_memory(bytes),
             copied => Ok(copied as usize),
         }

@@ -39,6 +39,7 @@ const ROWS: &[Row] = &[
     row(2009, "-arch=sm_100 single_kernel@sm_100:a.cubin -o out --finalizer=missing",
         "error[CW2009]: Could not run 'missing'\n  >>> No such file or directory (os error 2)\n"),
     row(2011, "ready.cubin -o ready.cubin", "error[CW2011]: Output file 'ready.cubin' is the input file 'ready.cubin'\n"),
+    row(2012, "single_kernel:a.cubin -o out --Map=./out", "error[CW2012]: Output file './out' is the output file 'out'\n"),
     row(3001, "cut.cubin -o out", "error[CW3001]: Input file 'cut.cubin' is damaged: the section header table ends at "),
     row(3003, "text.cubin -o out --diagnostics=nvlink", "nvlink fatal   : cubin not an elf?\n"),
     row(3006, "cut.a -o out", "error[CW3006]: Input file 'cut.a' can not be unpacked: archive at offset 0x8: a member's header needs 60 bytes, 3 are left\n"),

@@ -75,6 +75,8 @@ pub struct LinkArguments {
     pub execution: Execution,
     /// What there is to say about the command line, in order. None is fatal.
     pub warnings: Vec<UsageProblem>,
+    /// The files that options were read from.
+    pub options_files: Vec<PathBuf>,
     /// The options once more, for a command line that does the same elsewhere.
     pub repeated: Vec<Repeated>,
 }
@@ -94,7 +96,8 @@ impl LinkArguments {
 
     /// Every file that the link reads besides its inputs.
     pub fn side_inputs(&self) -> impl Iterator<Item = &Path> {
-        [&self.link.uidx_file, &self.link.nv_host].into_iter().flatten().map(PathBuf::as_path)
+        let named = [&self.link.uidx_file, &self.link.nv_host].into_iter().flatten();
+        named.chain(&self.options_files).map(PathBuf::as_path)
     }
 }
 
@@ -408,6 +411,8 @@ pub struct HostLinkerScript {
     pub linker_options: Vec<OsString>,
     /// The program's name in messages (`-tool-name`).
     pub tool_name: Option<String>,
+    /// The files that options were read from.
+    pub options_files: Vec<PathBuf>,
     /// What there is to say about the command line, in order. None is fatal.
     pub warnings: Vec<UsageProblem>,
 }

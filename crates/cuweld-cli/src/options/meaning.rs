@@ -36,6 +36,7 @@ pub(super) fn link(typed: &Typed, arch: &str, architecture: Architecture, warnin
         },
         execution: Execution { threads: unsigned(typed, Id::Threads), max_unpacked: typed.size(Id::MaxUnpacked) },
         warnings,
+        options_files: typed.options_files().to_vec(),
         repeated: repeat::repeated(typed),
     }
 }
@@ -52,6 +53,7 @@ pub(super) fn host_linker_script(typed: &Typed, warnings: Vec<UsageProblem>) -> 
         host_compiler: typed.text(Id::HostCcbin).map(OsString::from),
         linker_options: owned(typed, Id::HostLinkerOptions),
         tool_name: text(typed, Id::ToolName),
+        options_files: typed.options_files().to_vec(),
         warnings,
     })
 }

@@ -18,6 +18,12 @@ use std::path::Path;
 /// How many options files may be open inside each other.
 const DEEPEST_FILE: usize = 15;
 
+/// What options files may come to, all together, in bytes. A file may be named many times, and name others many times.
+const MOST_INCLUDED: usize = 512 << 20;
+/// What a file, and what each word in it comes to besides its text.
+const COST_OF_FILE: usize = 16 << 10;
+const COST_OF_WORD: usize = 128;
+
 /// How the scanner gets at the contents of a file.
 pub(super) type ReadFile<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;
 
@@ -30,7 +36,7 @@ pub(super) struct Scanned {
 
 /// Reads all arguments.
 pub(super) fn scan(arguments: impl Iterator<Item = OsString>, read_file: ReadFile<'_>) -> Scanned {
-    let mut scanner = Scanner { typed: Typed::default(), warnings: Vec::new(), open_files: 0, read_file };
+    let mut scanner = Scanner { typed: Typed::default(), warnings: Vec::new(), open_files: 0, included: 0, read_file };
     let result = scanner.words(&mut arguments.into_iter());
     let mistake = result.err().map(|problem| UsageProblem { problem, found: Found::WhileReading });
     Scanned { typed: scanner.typed, warnings: scanner.warnings, mistake }
@@ -40,6 +46,8 @@ struct Scanner<'a> {
     typed: Typed,
     warnings: Vec<UsageProblem>,
     open_files: usize,
+    /// What options files came to so far.
+    included: usize,
     read_file: ReadFile<'a>,
 }
 
@@ -107,7 +115,7 @@ impl Scanner<'_> {
         }
         let contents = (self.read_file)(Path::new(file)).map_err(|_| Problem::CannotOpenOptionsFile { file: shown(file) })?;
         let words = words::options_file(&contents).map_err(stray)?;
-        self.nested(words)
+        self.nested(file, words)
     }
 
     /// Reads `@file`. A file that cannot be read is left to be an input, as in other linkers.
@@ -122,10 +130,15 @@ impl Scanner<'_> {
         if self.open_files == DEEPEST_FILE {
             return Err(Problem::TooManyOptionsFiles { file: shown(&file) });
         }
-        self.nested(words::response_file(&contents)).map(|()| true)
+        self.nested(&file, words::response_file(&contents)).map(|()| true)
     }
 
-    fn nested(&mut self, words: Vec<Vec<u8>>) -> Result<(), Problem> {
+    fn nested(&mut self, file: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Problem> {
+        self.typed.was_read_from(Path::new(file));
+        self.included += COST_OF_FILE + words.iter().map(|word| COST_OF_WORD + word.len()).sum::<usize>();
+        if self.included > MOST_INCLUDED {
+            return Err(Problem::TooManyOptionsFiles { file: shown(file) });
+        }
         self.open_files += 1;
         let result = self.words(&mut words.iter().map(|word| from_bytes(word)));
         self.open_files -= 1;

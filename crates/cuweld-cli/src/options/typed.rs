@@ -2,6 +2,7 @@
 
 use super::table::Id;
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// One thing that was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,11 +39,24 @@ pub(super) enum Value {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typed {
     items: Vec<Item>,
+    options_files: Vec<PathBuf>,
 }
 
 impl Typed {
     pub(super) fn push(&mut self, item: Item) {
         self.items.push(item);
+    }
+
+    /// Remembers a file that some of it was read from, once.
+    pub(super) fn was_read_from(&mut self, file: &Path) {
+        if self.options_files.last().is_none_or(|last| last != file) {
+            self.options_files.push(file.to_path_buf());
+        }
+    }
+
+    /// The files that some of it was read from.
+    pub(super) fn options_files(&self) -> &[PathBuf] {
+        &self.options_files
     }
 
     /// Everything in order.

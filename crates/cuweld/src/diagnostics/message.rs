@@ -80,8 +80,8 @@ messages! {
     2001 Fatal CannotOpenInput { file: String, cause: String } "Could not open input file '{file}'"
         "The file could not be read. The cause is the operating system's.";
     2002 Fatal CannotWriteOutput { file: String, cause: String } "Could not open output file '{file}'"
-        "The result could not be written. It is written beside its place under another name first, then renamed, so a \
-         file that was there before is untouched.";
+        "The file could not be written. Files are written beside their places and take them when all of them are complete, so what was \
+         there before is untouched, unless the message says that a file could only be written in place.";
     2003 Fatal CompilerMissing { what: String } "{what} is needed and was not found"
         "An input has to be compiled for the target during the link, which takes the CUDA toolkit's own compilers: its assembler ptxas for \
          PTX, and libnvJitLink too for link-time optimization. The message says where they were looked for. Objects that hold code for \
@@ -101,6 +101,9 @@ messages! {
          so nothing was written. Link again once the file is complete: in a build, the link does not wait for what makes the file.";
     2011 Fatal OutputIsInput { file: String, input: String } "Output file '{file}' is the input file '{input}'"
         "The result would replace one of the files that it is made of: both names lead to the same file. Give another name for the output.";
+    2012 Fatal OutputsAreOne { file: String, other: String } "Output file '{file}' is the output file '{other}'"
+        "Two files that the link is to write would replace each other: both names lead to the same place. Give one of them another name. \
+         Standard output and devices may be named more than once.";
     2013 Fatal WritingFailed { file: String, cause: String } "Internal error: writing file"
         "There was a place for the result, but its bytes could not be written: the disk is full, or a limit was reached. The cause is the \
          operating system's.";

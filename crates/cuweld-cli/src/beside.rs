@@ -1,0 +1,208 @@
+//! New files without a name, and names beside the place that a file is to take.
+//!
+//! A file gets such a name for the moment between being complete and being in its place, or, where the system has no nameless files,
+//! for as long as it is written. A kill at that time leaves it behind. So that others can tell, who gives a name holds a lock on the
+//! file, which ends with the program, and only who holds the lock on a file may remove or change its name. The names are few and
+//! known, so that every link into a folder can look for what others left there.
+
+use crate::bytes::Identity;
+use std::fs::{self, File, Metadata};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[cfg(target_os = "linux")]
+pub use system::{exchange, give, open_nameless};
+#[cfg(not(target_os = "linux"))]
+pub use without::{exchange, give, open_nameless};
+
+/// How many names there are in a folder. To look for one takes a microsecond; beyond them, names are random and never looked for.
+const NAMES: usize = 8;
+
+fn names(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let random = RandomState::new().build_hasher().finish();
+    let name = move |number: usize| match number {
+        NAMES => format!(".cuweld-{random:016x}.tmp"),
+        _ => format!(".cuweld-{number}.tmp"),
+    };
+    (0..=NAMES).map(move |number| folder.join(name(number)))
+}
+
+/// Removes what programs left behind that are gone.
+pub fn remove_abandoned(folder: &Path) {
+    names(folder).take(NAMES).for_each(|name| _ = remove_if_abandoned(&name));
+}
+
+fn remove_if_abandoned(name: &Path) -> io::Result<()> {
+    let is_file = fs::symlink_metadata(name)?.is_file();
+    match is_file.then(|| open_locked(name)).flatten() {
+        Some(_lock) => fs::remove_file(name),
+        None => Err(io::ErrorKind::AlreadyExists.into()),
+    }
+}
+
+/// Opens a file and locks it; none, if it is locked, or is another by now.
+pub fn open_locked(path: &Path) -> Option<File> {
+    let open = |write: bool| open_itself(File::options().read(true).write(write), path);
+    let file = open(true).or_else(|_| open(false)).ok()?;
+    lock(&file).ok()?;
+    has_name(&file, path).then_some(file)
+}
+
+/// Locks a file until it is closed, if nobody else has.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "locks are not in the standard library of every compiler that will do")]
+fn lock(file: &File) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    // SAFETY: the call takes numbers only, and the file is open.
+    let status = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Elsewhere nobody could read a file that is locked.
+#[cfg(not(unix))]
+fn lock(_: &File) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Opens what has this name, without following a link or waiting for anything.
+fn open_itself(options: &mut fs::OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options.open(path)
+}
+
+fn has_name(file: &File, path: &Path) -> bool {
+    let identity = |found: io::Result<Metadata>| found.ok().and_then(|found| Identity::of(&found));
+    identity(file.metadata()) == identity(fs::symlink_metadata(path))
+}
+
+/// Tries one name after the other until there is one that nobody uses.
+fn under_any_name<T>(folder: &Path, mut take: impl FnMut(&Path) -> io::Result<T>) -> io::Result<(T, PathBuf)> {
+    let mut failure = io::ErrorKind::AlreadyExists.into();
+    for name in names(folder) {
+        let taken = match take(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && remove_if_abandoned(&name).is_ok() => take(&name),
+            taken => taken,
+        };
+        match taken {
+            Ok(taken) => return Ok((taken, name)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => failure = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(failure)
+}
+
+/// Gives a nameless file a name in a folder.
+pub fn give_any(file: &File, folder: &Path) -> io::Result<PathBuf> {
+    // Where there are no locks, nobody removes what others left behind.
+    _ = lock(file);
+    under_any_name(folder, |name| give(file, name)).map(|((), name)| name)
+}
+
+/// Makes a file with a name in a folder, which nobody may read who may not read the old one.
+pub fn create(folder: &Path, old: Option<&Metadata>) -> io::Result<(File, PathBuf)> {
+    under_any_name(folder, |name| {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        #[cfg(unix)]
+        if let Some(old) = old {
+            use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+            options.mode(old.permissions().mode() & 0o777);
+        }
+        #[cfg(not(unix))]
+        let _ = old;
+        let file = options.open(name)?;
+        _ = lock(&file);
+        // It may have been taken for abandoned before it was locked.
+        if has_name(&file, name) { Ok(file) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+    })
+}
+
+/// Has a write fail that would make a file larger than the system lets it be, instead of a signal end the program.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "signals are not in the standard library")]
+pub fn let_large_files_be_errors() {
+    extern "C" fn nothing(_: libc::c_int) {}
+    // SAFETY: the handler has the type that is asked for and does nothing. Programs that are run later do not inherit it.
+    unsafe { libc::signal(libc::SIGXFSZ, nothing as *const () as libc::sighandler_t) };
+}
+
+/// Elsewhere there is no such signal.
+#[cfg(not(unix))]
+pub fn let_large_files_be_errors() {}
+
+/// Files that have no name yet, and names that change places.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code, reason = "these system calls are not in the standard library")]
+mod system {
+    use std::ffi::CString;
+    use std::fs::{File, Metadata};
+    use std::io;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    use std::path::Path;
+
+    /// What the system takes off is what the user wants nobody to have.
+    const MODE: u32 = 0o666;
+
+    /// Makes a file in a folder, which nobody may read who may not read the old one; none, if its file system can not.
+    pub fn open_nameless(folder: &Path, old: Option<&Metadata>) -> Option<File> {
+        let mode = old.map_or(MODE, |old| old.permissions().mode() & 0o777);
+        let file = File::options().read(true).write(true).mode(mode).custom_flags(libc::O_TMPFILE).open(folder).ok()?;
+        // A name is given by way of this folder, which not every system has.
+        Path::new("/proc/self/fd").exists().then_some(file)
+    }
+
+    /// Gives it a name, which must be free.
+    pub fn give(file: &File, path: &Path) -> io::Result<()> {
+        let now = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+        let then = CString::new(path.as_os_str().as_bytes())?;
+        // SAFETY: both texts end with NUL and outlive the call, which keeps neither.
+        let status =
+            unsafe { libc::linkat(libc::AT_FDCWD, now.as_ptr(), libc::AT_FDCWD, then.as_ptr(), libc::AT_SYMLINK_FOLLOW) };
+        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Lets two names change places, at once.
+    pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+        let (one, other) = (CString::new(one.as_os_str().as_bytes())?, CString::new(other.as_os_str().as_bytes())?);
+        // SAFETY: both texts end with NUL and outlive the call, which keeps neither.
+        let status = unsafe {
+            libc::syscall(
+                libc::SYS_renameat2,
+                libc::AT_FDCWD,
+                one.as_ptr(),
+                libc::AT_FDCWD,
+                other.as_ptr(),
+                libc::RENAME_EXCHANGE,
+            )
+        };
+        if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+/// Elsewhere every file has a name.
+#[cfg(not(target_os = "linux"))]
+mod without {
+    use std::fs::{File, Metadata};
+    use std::io;
+    use std::path::Path;
+
+    /// None can be made.
+    pub fn open_nameless(_: &Path, _: Option<&Metadata>) -> Option<File> {
+        None
+    }
+
+    /// Not needed.
+    pub fn give(_: &File, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Not possible.
+    pub fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}

@@ -1,0 +1,166 @@
+//! What an output's name stands for.
+
+use crate::bytes::Identity;
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The name of standard output.
+const STANDARD_OUTPUT: &str = "-";
+
+/// So many links lead to others before there is no end to be expected.
+const MOST_LINKS: u32 = 40;
+
+/// What an output's name stands for.
+pub enum Destination {
+    /// A file that is open already. It is written to from where it is: there may be something in it, and more may come.
+    Open(File),
+    /// Something that is opened by the name it was given, and keeps what it is.
+    InPlace,
+    /// A file with a name of its own, or none yet.
+    Replace(Target),
+}
+
+/// Where a file is to be, and what the old one there is like.
+#[derive(Clone)]
+pub struct Target {
+    /// Its name, with all links followed.
+    pub place: PathBuf,
+    /// The old one.
+    pub old: Option<Metadata>,
+}
+
+impl Target {
+    /// The folder of the file.
+    pub fn folder(&self) -> &Path {
+        folder_of(&self.place)
+    }
+}
+
+impl Destination {
+    /// Looks a name up.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        if path == Path::new(STANDARD_OUTPUT) {
+            return streams::open(1).map(Destination::Open);
+        }
+        let found = match fs::metadata(path) {
+            Ok(found) => Some(found),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let place = match follow(path)? {
+            // Others are opened once more, by the names that the system gives them.
+            Followed::Stream(number) => return Ok(streams::open(number).map_or(Destination::InPlace, Destination::Open)),
+            Followed::Name(place) => place,
+        };
+        let there = fs::symlink_metadata(&place).ok();
+        Ok(match (found, there) {
+            // What only a folder can be called is opened, which fails.
+            (None, None) if !names_a_folder(path) => Destination::Replace(Target { place, old: None }),
+            (Some(found), Some(there)) if is_alone(&found) && Identity::of(&found) == Identity::of(&there) => {
+                Destination::Replace(Target { place, old: Some(found) })
+            }
+            _ => Destination::InPlace,
+        })
+    }
+}
+
+/// What links lead to.
+enum Followed {
+    /// An open file of this program.
+    Stream(u32),
+    /// A name that is no link.
+    Name(PathBuf),
+}
+
+/// Follows links as the system does, to the last name, whether or not there is a file of that name.
+fn follow(path: &Path) -> io::Result<Followed> {
+    let mut place = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        let folder = folder_of(&place);
+        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let Some(name) = place.file_name() else { return Ok(Followed::Name(place)) };
+        let file = folder.join(name);
+        if let Some(number) = streams::number(&folder, name) {
+            return Ok(Followed::Stream(number));
+        }
+        match fs::read_link(&file) {
+            Ok(target) => place = folder.join(target),
+            Err(_) => return Ok(Followed::Name(file)),
+        }
+    }
+    Err(io::Error::other("too many links lead to each other"))
+}
+
+/// The folder of a file.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn names_a_folder(path: &Path) -> bool {
+    let text = path.as_os_str().as_encoded_bytes();
+    text.ends_with(b"/") || text.ends_with(b"/.")
+}
+
+/// Whether it is a regular file that goes by one name.
+#[cfg(unix)]
+fn is_alone(found: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    found.is_file() && found.nlink() == 1
+}
+
+#[cfg(not(unix))]
+fn is_alone(found: &Metadata) -> bool {
+    found.is_file()
+}
+
+/// Files that were open when the program began.
+#[cfg(unix)]
+mod streams {
+    use std::ffi::OsStr;
+    use std::fs::{self, File};
+    use std::io;
+    use std::os::fd::AsFd;
+    use std::path::Path;
+
+    /// The number of the open file that a name in a folder stands for.
+    pub(super) fn number(folder: &Path, name: &OsStr) -> Option<u32> {
+        let of_this_program =
+            || fs::canonicalize("/proc/self").is_ok_and(|own| folder.starts_with(own) && folder.ends_with("fd"));
+        let is_one = folder == Path::new("/dev/fd") || (folder.starts_with("/proc") && of_this_program());
+        is_one.then(|| name.to_str()?.parse().ok()).flatten()
+    }
+
+    /// Opens one of the three that every program has.
+    pub(super) fn open(number: u32) -> io::Result<File> {
+        match number {
+            1 => io::stdout().as_fd().try_clone_to_owned().map(File::from),
+            2 => io::stderr().as_fd().try_clone_to_owned().map(File::from),
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+}
+
+/// Elsewhere open files have no names.
+#[cfg(not(unix))]
+mod streams {
+    use std::ffi::OsStr;
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn number(_: &Path, _: &OsStr) -> Option<u32> {
+        None
+    }
+
+    #[cfg(windows)]
+    pub(super) fn open(_: u32) -> io::Result<File> {
+        use std::os::windows::io::AsHandle;
+        io::stdout().as_handle().try_clone_to_owned().map(File::from)
+    }
+
+    #[cfg(not(windows))]
+    pub(super) fn open(_: u32) -> io::Result<File> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}

@@ -1,0 +1,117 @@
+//! All files that a link writes: none takes its place before all of them are complete.
+
+use crate::options::LinkArguments;
+use crate::output::{Leads, Pending};
+use crate::side_files;
+use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Files that are being written.
+#[derive(Default)]
+pub struct Outputs {
+    /// The table of times, which is begun whatever becomes of the link, unless an earlier program has begun it.
+    table_of_times: Option<Output>,
+    /// Rows for a table that was begun.
+    times: Option<(PathBuf, String)>,
+    files: Vec<Output>,
+}
+
+struct Output {
+    path: PathBuf,
+    pending: Pending,
+}
+
+impl Outputs {
+    /// Begins with the table of times, after a look at whether every output is a file of its own.
+    pub fn begin(arguments: &LinkArguments, report: &mut Report) -> Result<Self, Failure> {
+        check_each_is_another(arguments, report)?;
+        let Some(path) = &arguments.files.time else { return Ok(Self::default()) };
+        let table = side_files::begin_table_of_times(path).map_err(|error| {
+            let file = path.to_string_lossy().into_owned();
+            report.add(Diagnostic::new(Message::CannotOpenFile { file }).also(error.to_string()));
+            Failure::Fatal
+        })?;
+        let table_of_times = table.map(|pending| Output { path: path.clone(), pending });
+        let times = if table_of_times.is_none() { Some((path.clone(), String::new())) } else { None };
+        Ok(Outputs { table_of_times, times, files: Vec::new() })
+    }
+
+    /// Adds rows to the table of times.
+    pub fn add_times(&mut self, rows: &str) {
+        if let Some((_, known)) = &mut self.times {
+            known.push_str(rows);
+        } else if let Some(Output { pending, .. }) = &mut self.table_of_times {
+            // What is wrong with the file will be found when it takes its place.
+            _ = pending.contents.write_all(rows.as_bytes());
+        }
+    }
+
+    /// Adds a file that is complete.
+    pub fn add(&mut self, path: &Path, bytes: &[u8], report: &mut Report) -> Result<(), Failure> {
+        let mut pending = Pending::begin(path).map_err(|error| not_written(path, &error, report))?;
+        pending.contents.write_all(bytes).map_err(|error| writing_failed(path, &error, report))?;
+        self.add_pending(path, pending);
+        Ok(())
+    }
+
+    /// Adds a file that is complete.
+    pub fn add_pending(&mut self, path: &Path, pending: Pending) {
+        self.files.push(Output { path: path.to_path_buf(), pending });
+    }
+
+    /// All files are complete, and take their places; if the link can not go on, only the table does.
+    ///
+    /// Those first that are written in place: much can go wrong with them, and hardly anything with the others.
+    pub fn commit(&mut self, outcome: Result<(), Failure>, report: &mut Report) -> Result<(), Failure> {
+        let mut files = std::mem::take(&mut self.files);
+        if outcome == Err(Failure::Fatal) {
+            files.clear();
+        }
+        if let Some((path, rows)) = self.times.take().filter(|(_, rows)| !rows.is_empty()) {
+            let add = || File::options().append(true).open(&path)?.write_all(rows.as_bytes());
+            add().map_err(|error| not_written(&path, &error, report))?;
+        }
+        let files = self.table_of_times.take().into_iter().chain(files);
+        let (in_place, replaced): (Vec<Output>, Vec<Output>) = files.partition(|file| file.pending.is_in_place());
+        for Output { path, pending } in in_place.into_iter().chain(replaced) {
+            let failed = if pending.is_in_place() { writing_failed } else { not_written };
+            pending.commit().map_err(|error| failed(&path, &error, report))?;
+        }
+        outcome
+    }
+}
+
+/// Says why a file could not be written that there was a place for.
+pub fn writing_failed(path: &Path, error: &io::Error, report: &mut Report) -> Failure {
+    let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
+    let headline = format!("could not write '{file}'");
+    report.add(Diagnostic::new(Message::WritingFailed { file, cause: cause.clone() }).headline(headline).also(cause));
+    Failure::Fatal
+}
+
+/// Says why there is no place for a file.
+pub fn not_written(path: &Path, error: &io::Error, report: &mut Report) -> Failure {
+    let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
+    report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
+    Failure::Fatal
+}
+
+/// Refuses outputs that are one file, and outputs that are read besides the inputs. Those that are inputs are refused when these are
+/// open ([`crate::inputs::Files::check_outputs`]).
+fn check_each_is_another(arguments: &LinkArguments, report: &mut Report) -> Result<(), Failure> {
+    let shown = |path: &Path| path.to_string_lossy().into_owned();
+    let mut known: Vec<(&Path, Leads)> = Vec::new();
+    for output in arguments.outputs() {
+        let Some(leads) = Leads::of(output) else { continue };
+        if let Some(input) = arguments.side_inputs().find(|input| Leads::of(input).as_ref() == Some(&leads)) {
+            return report.fatal(Message::OutputIsInput { file: shown(output), input: shown(input) });
+        }
+        if let Some((other, _)) = known.iter().find(|(_, known)| *known == leads) {
+            return report.fatal(Message::OutputsAreOne { file: shown(output), other: shown(other) });
+        }
+        known.push((output, leads));
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! Small command lines that ask for much.
+#![cfg(unix)]
+
+mod folder;
+
+use folder::{Folder, refused};
+use std::fs;
+use std::io;
+
+/// A few kilobytes of options files can name each other more often than anything can read.
+#[test]
+fn options_files_that_name_each_other_come_to_an_end() -> io::Result<()> {
+    let folder = Folder::new()?;
+    for depth in 0..14 {
+        fs::write(folder.path(&format!("{depth}.txt")), format!("-optf {}.txt\n", depth + 1).repeat(40))?;
+    }
+    fs::write(folder.path("14.txt"), "-v")?;
+    let said = refused(&folder.link(&["-optf=0.txt", "a.cubin", "-o", "out.cubin"])?);
+    assert!(said.contains("Too many options file"), "{said}");
+    assert!(!folder.names()?.contains(&"out.cubin".to_owned()));
+    Ok(())
+}
+
+/// As many threads as are asked for would do nothing but begin.
+#[test]
+fn threads_have_a_limit() -> io::Result<()> {
+    let folder = Folder::new()?;
+    for count in ["1000000", "2147483647"] {
+        let output = folder.link(&["a.cubin", "-o", "out.cubin", &format!("--threads={count}")])?;
+        assert!(output.status.success(), "{count}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
