@@ -62,6 +62,7 @@ impl<'data> Pair<'data> {
             limit: Some(1 << 20),
             unknown: Unknown::Refuse,
             warn_of_missing_code: true,
+            imitations: cuweld::imitations::Imitations::NONE,
             leave_out_linked_modules: true,
         }
     }

@@ -30,6 +30,7 @@ fn open_and_link(bytes: &[u8], name: &str, damage: &dyn Fn() -> String) {
             limit: Some(1 << 20),
             unknown: Unknown::Refuse,
             warn_of_missing_code: true,
+            imitations: cuweld::imitations::Imitations::NONE,
             leave_out_linked_modules: true,
         };
         let raw = RawInput { name: name.into(), path: name.into(), bytes, member: false, demand: cuweld::Demand::Always };

@@ -9,6 +9,7 @@
 //! ```
 
 use crate::linker::{Files, Outcome};
+use cubin::release::Release;
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,9 @@ pub struct Recipe {
     pub about: String,
     /// The architectures to link for.
     pub archs: Vec<String>,
+    /// The release of CUDA whose results are stored.
+    #[serde(default = "default_release")]
+    pub release: String,
     /// How the sources are built, when it is not `ptxas -c` for every `.ptx` and `nvcc -rdc=true -cubin` for every `.cu`.
     pub build: Option<Vec<String>>,
     /// The links, one after the other: each the words behind the program's name.
@@ -39,6 +43,10 @@ pub struct Recipe {
     pub default: Option<String>,
     /// The exit status in the default mode, if it is another.
     pub default_status: Option<i32>,
+}
+
+fn default_release() -> String {
+    Release::oldest().name.into()
 }
 
 fn default_outputs() -> Vec<String> {
@@ -150,6 +158,12 @@ impl Case {
             (Some(_), false) => Err("case.toml speaks of another result in the default mode, and there is none".into()),
             _ => Ok(()),
         }
+    }
+
+    /// The release of CUDA whose results are stored.
+    pub fn release(&self) -> Result<&'static Release, String> {
+        Release::by_name(&self.recipe.release)
+            .ok_or_else(|| format!("{}: there is no release {}", self.name, self.recipe.release))
     }
 
     /// Whether a link mentions a file; what only other build steps need is not stored.

@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::linker::{Files, Linker, run, write};
+use cubin::release::Release;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,22 +10,22 @@ use std::process::Command;
 /// Where the reference's programs are.
 pub struct Toolkit {
     programs: PathBuf,
+    /// Its release.
+    pub release: &'static Release,
 }
 
 impl Toolkit {
-    /// Finds the reference on `PATH` or in `CUDA_HOME`. Its version must be the one whose bytes are stored.
+    /// Finds the reference on `PATH` or in `CUDA_HOME`: one of the builds that are known.
     pub fn find() -> Option<Self> {
         let on_path = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect::<Vec<_>>());
         let in_home = std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
-        let is_reference = |folder: &PathBuf| {
-            let version = Command::new(folder.join("nvlink")).arg("--version").output();
-            version.is_ok_and(|output| {
-                let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                text.contains("V13.0.88") && text.contains("NVIDIA")
-            })
+        let reference = |programs: PathBuf| {
+            let output = Command::new(programs.join("nvlink")).arg("--version").output().ok()?;
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let is_named = |release: &&Release| text.contains(release.nvlink.version_text) && text.contains("NVIDIA");
+            Release::all().iter().find(is_named).map(|release| Toolkit { programs, release })
         };
-        let programs = on_path.into_iter().flatten().chain(in_home).find(is_reference)?;
-        Some(Toolkit { programs })
+        on_path.into_iter().flatten().chain(in_home).find_map(reference)
     }
 
     /// The reference linker.

@@ -23,11 +23,13 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use classes::{CLASSES, Classes};
+use cubin::release::Release;
 use run::{Signature, Tools, Verdict};
 
 /// What the command line asks for.
@@ -35,6 +37,7 @@ struct Request {
     linker: PathBuf,
     seeds: std::ops::Range<u64>,
     targets: Vec<&'static str>,
+    release: Option<String>,
     jobs: usize,
     keep: PathBuf,
     classes: Classes,
@@ -53,6 +56,7 @@ usage: cargo xtask random --ld PATH [options]
   --seed N           seed of the first program (1); the following ones count up
   --replay N         only this seed, and keep its folder even if there is no difference
   --arch A,B         architectures, one is chosen for each program (sm_75,sm_80,sm_86,sm_89,sm_90,sm_90a)
+  --release R        the release that the reference must be of
   --jobs N           programs at a time (2)
   --keep DIR         where differing links are kept (target/random)
   --minimise         make each differing program as small as possible, in DIR/seed-N/small
@@ -89,6 +93,7 @@ fn parse(words: &[String]) -> Result<Option<Request>, String> {
         linker: PathBuf::new(),
         seeds: 1..2001,
         targets: vec!["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"],
+        release: None,
         jobs: 2,
         keep: PathBuf::from("target/random"),
         classes: Classes::default(),
@@ -117,6 +122,7 @@ fn parse(words: &[String]) -> Result<Option<Request>, String> {
             "--arch" => {
                 request.targets = value()?.split(',').map(generate::architecture).collect::<Result<_, _>>()?;
             }
+            "--release" => request.release = Some(value()?),
             "--jobs" => request.jobs = (number(value()?)? as usize).max(1),
             "--keep" => request.keep = PathBuf::from(value()?),
             "--with" => request.classes.switch(&value()?, true)?,
@@ -149,14 +155,28 @@ fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
     let linker = request.linker.canonicalize().map_err(|error| format!("{}: {error}", request.linker.display()))?;
     let candidate = scratch.join("nvlink");
     std::os::unix::fs::symlink(&linker, &candidate).map_err(|error| format!("{}: {error}", candidate.display()))?;
+    let reference = find("nvlink")?;
+    let release = release_of(&reference)?;
+    if request.release.as_ref().is_some_and(|asked| asked != release.name) {
+        return Err(format!("{} is of release {}", reference.display(), release.name));
+    }
     Ok(Tools {
         ptxas: find("ptxas")?,
-        reference: find("nvlink")?,
+        reference,
+        release,
         candidate,
         options: request.options.clone(),
-        signature: if request.default_mode { Signature::Own } else { Signature::Reference },
+        signature: if request.default_mode { Signature::Own } else { Signature::Reference(release) },
         relinks: request.relinks,
     })
+}
+
+/// The release that a reference linker is of.
+fn release_of(linker: &Path) -> Result<&'static Release, String> {
+    let output = Command::new(linker).arg("--version").output().map_err(|error| format!("{}: {error}", linker.display()))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let found = Release::all().iter().find(|release| text.contains(release.nvlink.version_text));
+    found.ok_or_else(|| format!("{} is of no release that is known", linker.display()))
 }
 
 /// What has been counted so far.

@@ -6,6 +6,7 @@
 use cubin::elf::{Header, SectionHeader};
 use cubin::note::{Note, TOOL, ToolNote, notes};
 use cubin::read::File;
+use cubin::release::Release;
 use cubin::section::SectionType;
 use cubin::write::Image;
 
@@ -29,12 +30,13 @@ pub struct Signature<'text> {
 /// The signature of this project's linker, whatever its version.
 pub const CUWELD: Signature<'static> = Signature { tool: "cuweld", version: "", build: "https://github.com/cuweld/cuweld" };
 
-/// The signature of the linker whose results are compared with.
-pub const NVLINK_13_0_88: Signature<'static> = Signature {
-    tool: "nvlink",
-    version: "Cuda compilation tools, release 13.0, V13.0.88",
-    build: "Build cuda_13.0.r13.0/compiler.36424714_0",
-};
+impl Signature<'static> {
+    /// The signature of the linker of a release, whose results are compared with.
+    #[must_use]
+    pub fn nvlink(release: &Release) -> Self {
+        Signature { tool: "nvlink", version: release.nvlink.version_text, build: release.nvlink.build_text }
+    }
+}
 
 /// The same file with another signature in place of the notes of the build `old`. A file without such a note stays as it is. A tool that
 /// was given a name of its own keeps it.

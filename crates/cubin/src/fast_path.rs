@@ -154,6 +154,33 @@ pub fn mask_of_kept(made_for: u32, mask: u64, kept: &[&[u8]], left_out: &[&[u8]]
     missing.filter(|_| explained(left_out) && !explained(kept)).fold(mask, |mask, other| mask | other.bit)
 }
 
+/// The instruction that lets dependent grids launch.
+const LAUNCH_DEPENDENTS: u16 = 0x82d;
+
+/// Whether code lets dependent grids launch before it ends.
+#[must_use]
+pub fn exits_early(code: &[u8]) -> bool {
+    let opcodes = code.chunks(INSTRUCTION_SIZE as usize).filter_map(|instruction| instruction.first_chunk());
+    opcodes.map(|&low| u16::from_le_bytes(low) & OPCODE_MASK).any(|opcode| opcode == LAUNCH_DEPENDENTS)
+}
+
+/// The mask for code of which the compiler did not say anything.
+#[must_use]
+pub fn mask_of_code(made_for: u32, code: &[&[u8]]) -> u64 {
+    let missing = OTHERS.iter().filter(|other| other.made_for == made_for && code.iter().any(|code| !is_suitable(code)));
+    missing.fold(full_mask(made_for), |mask, other| mask & !other.bit)
+}
+
+/// The mask of all GPUs that run code for one as it is: itself among them, where there are others.
+#[must_use]
+pub fn full_mask(made_for: u32) -> u64 {
+    match made_for {
+        100 => 0x09,
+        120 => 0x50,
+        _ => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

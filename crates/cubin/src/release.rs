@@ -157,7 +157,30 @@ macro_rules! rules {
 }
 
 rules! {
-    DynamicSharedAligned 131 "The size of a kernel's shared memory in front of dynamic shared memory is rounded to the section's alignment, not to 16.";
+    DynamicSharedAligned 131
+        "Dynamic shared memory starts at a multiple of its section's alignment, not of 16.";
+    OpportunisticFinalizationImplied 131
+        "`.nv.compat` does not say that opportunistic finalization is enabled.";
+    TensorCoreGenerationByAll 131
+        "`.nv.compat` says which tensor core instructions are used only if every object does.";
+    FastPathInOneView 132
+        "`.nv.compat` says which GPUs run the machine code as it is for targets without Mercury code, too.";
+    ExternsAscend 132
+        "The external functions of a program's only entry function are listed in ascending order.";
+    WorkaroundRecords 132
+        "Functions with Mercury code have a record of a workaround.";
+    FinalizerIsaVersion 133
+        "`.nv.compat` has the version of the instruction set that the finalizer checks.";
+    FastPathWithoutCode 133
+        "A file without functions runs as it is on all GPUs of its family.";
+    WeakAmongGlobals 134
+        "Weak symbols stand among the global symbols.";
+    CallGraphInBothViews 134
+        "The Mercury view has its own call graph and prototypes.";
+    PreexitRecords 134
+        "Functions with Mercury code have a record that says whether they let dependent grids launch early.";
+    FinalizerVersion 134
+        "`.nv.compat` has the internal target and the version of the finalizer.";
 }
 
 #[cfg(test)]

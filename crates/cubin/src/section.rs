@@ -118,6 +118,8 @@ section_types! {
     0x7000_0087 EMBEDDED_HOST "CUDA_EMBEDDED_HOST" Bytes sass, "Host code.";
     0x7000_0088 MERCURY_RESOLVED_RELA "CUDA_MERCURY_RESOLVED_RELA" Rela mercury,
         "Relocations of the Mercury view that the linker has applied.";
+    0x7000_008a MERCURY_CALLGRAPH "CUDA_MERCURY_CALLGRAPH" Bytes mercury, "Calls, in the Mercury view.";
+    0x7000_008b MERCURY_PROTOTYPE "CUDA_MERCURY_PROTOTYPE" Bytes mercury, "Prototypes of functions, in the Mercury view.";
 }
 
 /// The types of CUDA are numbered from here.

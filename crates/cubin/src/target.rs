@@ -1,4 +1,4 @@
-//! The GPUs that CUDA 13.0 links for, and what differs between their files.
+//! The GPUs that CUDA 13 links for, and what differs between their files.
 
 /// What the letter behind a target's number says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,6 +61,8 @@ pub struct Target {
     /// The bit that stands for this GPU where an object says on which other GPUs its machine code runs as it is; 0 where no object
     /// says so.
     pub fast_path_bit: u64,
+    /// The first toolkit that links for it.
+    pub first_toolkit: u16,
     /// The oldest toolkit whose objects can be linked, as they record it: 120 is CUDA 12.0.
     pub oldest_toolkit: u32,
     /// Where large parameters are laid out in another way than older toolkits knew.
@@ -105,16 +107,15 @@ impl Target {
     /// Whether an input file for the GPU `number` can be linked for this target. `accelerated` says that the input is
     /// code for a variant `a`.
     ///
-    /// Code runs on its own GPU, whatever the variants, and on later GPUs of its generation unless it is accelerated.
+    /// Code runs on its own GPU and on later ones of its generation; accelerated code is for targets `a` of its own GPU.
     #[must_use]
     pub fn accepts(&self, number: u32, accelerated: bool) -> bool {
         let shares = |number: u32| TARGETS.iter().any(|t| t.number == number && t.shares_generation);
+        if accelerated {
+            return number == self.number && self.variant == Variant::Accelerated;
+        }
         number == self.number
-            || (!accelerated
-                && number < self.number
-                && number / 10 == self.number / 10
-                && self.shares_generation
-                && shares(number))
+            || (number < self.number && number / 10 == self.number / 10 && self.shares_generation && shares(number))
     }
 }
 
@@ -139,6 +140,7 @@ const TURING_TO_ADA: Target = Target {
     constant_limit: 0x1_0000,
     shares_generation: true,
     fast_path_bit: 0,
+    first_toolkit: 130,
     oldest_toolkit: 0,
     large_parameters: Some(LargeParameters { bank: 0x1260, toolkit: 121 }),
 };
@@ -177,13 +179,17 @@ const fn with_shared(shared_memory: u64, target: Target) -> Target {
     Target { shared_memory, ..target }
 }
 
+const fn since(first_toolkit: u16, target: Target) -> Target {
+    Target { first_toolkit, ..target }
+}
+
 const fn embedded(target: Target) -> Target {
     Target { shares_generation: false, ..target }
 }
 
 use Variant::{Accelerated, Family, Plain};
 
-static TARGETS: [Target; 23] = [
+static TARGETS: [Target; 26] = [
     with_shared(0x1_0000, target("sm_75", 75, Plain, TURING_TO_ADA)),
     with_shared(0x2_8c00, target("sm_80", 80, Plain, TURING_TO_ADA)),
     target("sm_86", 86, Plain, TURING_TO_ADA),
@@ -198,6 +204,9 @@ static TARGETS: [Target; 23] = [
     target("sm_103", 103, Plain, blackwell(103)),
     target("sm_103a", 103, Accelerated, blackwell(103)),
     target("sm_103f", 103, Family, blackwell(103)),
+    since(134, target("sm_107", 107, Plain, blackwell(107))),
+    since(134, target("sm_107a", 107, Accelerated, blackwell(107))),
+    since(134, target("sm_107f", 107, Family, blackwell(107))),
     target("sm_110", 110, Plain, blackwell(110)),
     target("sm_110a", 110, Accelerated, blackwell(110)),
     target("sm_110f", 110, Family, blackwell(110)),
@@ -225,7 +234,7 @@ mod tests {
             assert_eq!(target.name, format!("sm_{}{letter}", target.number));
             assert_eq!(Target::by_name(target.name), Some(target));
         }
-        assert_eq!(Target::all().iter().map(|target| target.name).collect::<HashSet<_>>().len(), 23);
+        assert_eq!(Target::all().iter().map(|target| target.name).collect::<HashSet<_>>().len(), 26);
         assert_eq!(Target::by_name("sm_70"), None);
         assert!(Target::all().is_sorted_by_key(|target| (target.number, target.name)));
     }
@@ -270,9 +279,10 @@ mod tests {
         ] {
             assert!(!accepts(target, number, false), "{number} -> {target}");
         }
-        assert!(accepts("sm_90", 90, true) && accepts("sm_100f", 100, true));
         assert_eq!([101, 100, 110].map(Target::current_number), [110, 100, 110]);
-        assert!(!accepts("sm_103", 100, true) && !accepts("sm_121", 120, true));
+        assert!(accepts("sm_90a", 90, true) && accepts("sm_100a", 100, true) && accepts("sm_100a", 100, false));
+        assert!(!accepts("sm_90", 90, true) && !accepts("sm_100f", 100, true));
+        assert!(!accepts("sm_103", 100, true) && !accepts("sm_103a", 100, true) && !accepts("sm_121", 120, true));
     }
 
     #[test]

@@ -363,6 +363,7 @@ fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'stat
         limit: arguments.execution.max_unpacked,
         unknown: if messages.as_reference(arguments) { Unknown::ByName } else { Unknown::Refuse },
         warn_of_missing_code: !arguments.messages.suppress_arch_warning,
+        imitations: imitated_release(arguments).map_or(Imitations::NONE, Imitations::of),
         leave_out_linked_modules: arguments.files.register_link_binaries.is_some(),
     }
 }

@@ -54,6 +54,7 @@ fn unpack_fatbin(bencher: Bencher<'_, '_>, packing: &str) {
         limit: Some(1 << 20),
         unknown: Unknown::Refuse,
         warn_of_missing_code: true,
+        imitations: cuweld::imitations::Imitations::NONE,
         leave_out_linked_modules: false,
     };
     let input = || RawInput {

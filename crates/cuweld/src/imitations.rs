@@ -72,11 +72,17 @@ imitations! {
     ReservedSectionNumbers "13.0", [],
         "Writes section numbers 0xff00 and 0xfff2 into symbols as they are.",
         "They mean something else to a reader.";
+    FirstDynamicAlignment "13.0", ["shared_dynamic_aligned"],
+        "Aligns dynamic shared memory as its first declaration says, whatever others say.",
+        "Code that declares more may fault.";
     UncountedReservedShared "13.0", [],
         "With `-disable-smem-reservation`, allows as much shared memory as if what is reserved did not count.",
         "The GPU does not have it.";
     RelocatableSettles "13.0", ["relocatable"],
         "In a relocatable output (`-r`), applies relocations of constants and textures and places tentative definitions.",
+        "Only the final link knows the values.";
+    RelocatableSettlesShared "13.0" to "13.1", ["relocatable_shared"],
+        "In a relocatable output, applies relocations of shared variables.",
         "Only the final link knows the values.";
     RelocatableSettlesDynamicShared "13.0", ["relocatable_shared"],
         "In a relocatable output, defines dynamic shared memory.",
@@ -84,6 +90,9 @@ imitations! {
     RelocatableMissingVariables "13.0", ["relocatable_missing"],
         "In a relocatable output, gives undefined variables the address -1 and undefined constants a bank that does not exist.",
         "What is undefined has no address yet.";
+    AcceleratedForPlain "13.0" to "13.0", ["accelerated_elsewhere"],
+        "Links code for an `a` target for one without the letter.",
+        "It runs on one GPU alone, and the output claims to run on others.";
     FramesOfReplacedCopies "13.0", ["weak_frames"],
         "From `sm_100` on, leaves an empty second frame of a weak function that was replaced.",
         "Debuggers have no use for it.";

@@ -6,8 +6,9 @@ use crate::options::Options;
 use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
 use crate::phases::{
-    attributes, callgraph, components, finalize, image_size, info, intern, layout, listing, live, load, machine_debug, merge,
-    names, number, propagate, references, registers, relocate, reserved, resolve, undefined, unified, versions, why_live,
+    attributes, callgraph, components, early_exit, finalize, image_size, info, intern, layout, listing, live, load,
+    machine_debug, merge, names, number, propagate, references, registers, relocate, reserved, resolve, undefined, unified,
+    versions, why_live,
 };
 use crate::trace::Trace;
 
@@ -75,7 +76,8 @@ pub fn link_with<Image>(
         || {
             // With addresses known: what is settled now, and what the driver has to settle.
             let relocations = trace.phase("relocate", || relocate::relocate(relocate_facts, report))?;
-            let info_facts = info::Facts { inputs, resolution, live, attributes, properties, plan, options };
+            let early_exits = &early_exit::find(inputs, resolution, graph, live, options);
+            let info_facts = info::Facts { inputs, resolution, live, attributes, properties, early_exits, plan, options };
             let info = trace.phase("info", || info::make(&info_facts));
             // With contents known: which sections are empty, and the numbers of the others and of the symbols.
             let numbering = trace.phase("number", || {

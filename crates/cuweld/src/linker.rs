@@ -80,6 +80,7 @@ impl<'data> Linker<'data> {
             limit: None,
             unknown: Unknown::Refuse,
             warn_of_missing_code: true,
+            imitations: options.imitations,
             leave_out_linked_modules: false,
         };
         Linker { options, compile, unpack, unpacked: Unpacked::default(), report: Report::default() }

@@ -93,7 +93,7 @@ struct Pair {
 }
 
 /// The kinds of sections that differ in more than the prefix of their names. (Code, too, is in the table for its type.)
-static PAIRS: [Pair; 10] = [
+static PAIRS: [Pair; 12] = [
     pair(".text.", ".text.", SectionType::PROGBITS, SectionType::CAPSULE),
     pair(".nv.info", ".nv.info", SectionType::INFO, SectionType::MERCURY_INFO),
     pair(".nv.constant3", ".nv.constant.user", SectionType::CONSTANT_3, SectionType::MERCURY_CONSTANT_USER),
@@ -104,6 +104,8 @@ static PAIRS: [Pair; 10] = [
     pair(".rela.nv.constant2.", ".rela.nv.constant.optimizer.", SectionType::RELA, SectionType::MERCURY_RELA),
     pair(".nv.resolvedrela", ".nv.resolvedrela", SectionType::RESOLVED_RELA, SectionType::MERCURY_RESOLVED_RELA),
     pair(".symtab", ".symtab", SectionType::SYMTAB, SectionType::MERCURY_SYMTAB),
+    pair(".nv.callgraph", ".nv.callgraph", SectionType::CALLGRAPH, SectionType::MERCURY_CALLGRAPH),
+    pair(".nv.prototype", ".nv.prototype", SectionType::PROTOTYPE, SectionType::MERCURY_PROTOTYPE),
 ];
 
 /// What the names of sections with texture slots of a kernel start with in the Mercury view. The machine's view has the slots behind

@@ -46,12 +46,22 @@ const EARLIER: [u32; 17] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 
 /// Machine code that, with link-time optimization, is for its own variant only.
 const EXACT_WITH_LTO: Architecture = Architecture { number: 90, variant: Variant::Accelerated };
 
-/// Chooses the entry for `target`. `lto` says whether link-time optimization was asked for.
+/// What else the choice depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Circumstances {
+    /// Link-time optimization was asked for.
+    pub lto: bool,
+    /// Machine code for a variant `a` is taken for the same GPU's other variants, as CUDA 13.0 does.
+    pub accelerated_for_plain: bool,
+}
+
+/// Chooses the entry for `target`.
 #[must_use]
-pub fn choose(entries: &[Description], target: &Target, lto: bool) -> Choice {
+pub fn choose(entries: &[Description], target: &Target, circumstances: Circumstances) -> Choice {
+    let lto = circumstances.lto;
     let mut best_lto: Option<(usize, &Description)> = None;
     let mut best_other: Option<(usize, &Description)> = None;
-    let usable = entries.iter().enumerate().filter(|(_, entry)| usable(entry, target, lto));
+    let usable = entries.iter().enumerate().filter(|(_, entry)| usable(entry, target, circumstances));
     for (index, entry) in usable {
         let best = match entry.kind {
             EntryKind::LtoIr => &mut best_lto,
@@ -75,14 +85,16 @@ pub fn choose(entries: &[Description], target: &Target, lto: bool) -> Choice {
     }
 }
 
-fn usable(entry: &Description, target: &Target, lto: bool) -> bool {
+fn usable(entry: &Description, target: &Target, Circumstances { lto, accelerated_for_plain }: Circumstances) -> bool {
     let Architecture { number, variant } = entry.architecture;
     let accelerated = variant == Variant::Accelerated;
     let suits = match entry.kind {
         EntryKind::Cubin if lto && entry.architecture == EXACT_WITH_LTO => {
             number == target.number && target.variant == Variant::Accelerated
         }
-        EntryKind::Cubin => target.accepts(number, accelerated),
+        EntryKind::Cubin => {
+            target.accepts(number, accelerated) || (accelerated_for_plain && accelerated && number == target.number)
+        }
         EntryKind::Ptx | EntryKind::LtoIr => {
             let known = EARLIER.contains(&number) || Target::all().iter().any(|other| other.number == number);
             known

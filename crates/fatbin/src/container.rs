@@ -10,7 +10,7 @@
 //! One fatbin holds one translation unit. Where a host linker has joined objects (`ld -r`), their fatbins follow one
 //! another in the section, each aligned to 8 bytes; each is then a choice of its own.
 
-use crate::entry::Entry;
+use crate::entry::{Entry, EntryKind, group};
 use crate::error::{Container, Error, Problem, Result};
 use crate::little_endian::{Fields, length, slice};
 
@@ -73,7 +73,7 @@ impl<'data> Fatbin<'data> {
     /// Its entries, in the order of the file. After an error there is no further entry.
     #[must_use]
     pub fn entries(&self) -> Entries<'data> {
-        Entries { fatbin: *self, position: self.header_size, index: 0 }
+        Entries { fatbin: *self, position: self.header_size, index: 0, images: Vec::new() }
     }
 }
 
@@ -96,6 +96,8 @@ pub struct Entries<'data> {
     fatbin: Fatbin<'data>,
     position: u64,
     index: u32,
+    /// The images of a group that are still to come, the last one first.
+    images: Vec<Entry<'data>>,
 }
 
 impl<'data> Iterator for Entries<'data> {
@@ -103,17 +105,28 @@ impl<'data> Iterator for Entries<'data> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let end = length(self.fatbin.bytes);
-        let rest = slice(self.fatbin.bytes, self.position, end.checked_sub(self.position)?)?;
-        if rest.is_empty() {
-            return None;
+        loop {
+            if let Some(image) = self.images.pop() {
+                return Some(Ok(image));
+            }
+            let rest = slice(self.fatbin.bytes, self.position, end.checked_sub(self.position)?)?;
+            if rest.is_empty() {
+                return None;
+            }
+            let entry = Entry::parse(rest, self.index, self.fatbin.offset.saturating_add(self.position));
+            self.index = self.index.saturating_add(1);
+            self.position = entry.as_ref().map_or(end, |entry| self.position.saturating_add(length(entry.bytes)));
+            match entry {
+                Ok(group) if group.kind == EntryKind::Other(group::KIND) => match group::images(&group) {
+                    Ok(images) => self.images = images.into_iter().rev().collect(),
+                    Err(error) => {
+                        self.position = end;
+                        return Some(Err(error));
+                    }
+                },
+                entry => return Some(entry),
+            }
         }
-        let entry = Entry::parse(rest, self.index, self.fatbin.offset.saturating_add(self.position));
-        self.position = match &entry {
-            Ok(entry) => self.position.saturating_add(length(entry.bytes)),
-            Err(_) => end,
-        };
-        self.index = self.index.saturating_add(1);
-        Some(entry)
     }
 }
 

@@ -17,9 +17,11 @@
 //!
 //! The options are a u32 offset from the start of the entry, a u32 size, and the text.
 
+pub(crate) mod group;
 mod unpack;
 mod zstd;
 
+pub use group::Part;
 pub use unpack::Unpacker;
 
 use std::fmt;
@@ -145,6 +147,8 @@ pub struct Entry<'data> {
     pub payload: &'data [u8],
     /// The size that the unpacked payload must have; 0 when it is not packed.
     pub unpacked_size: u64,
+    /// Which part of the unpacked payload it is, where several images are packed together.
+    pub part: Option<Part>,
 }
 
 impl<'data> Entry<'data> {
@@ -177,22 +181,15 @@ impl<'data> Entry<'data> {
             offset,
             bytes,
             kind: EntryKind::from_number(header.kind),
-            architecture: Architecture {
-                number: header.number,
-                variant: if flags.contains(Flags::ACCELERATED) {
-                    Variant::Accelerated
-                } else if flags.contains(Flags::FAMILY) {
-                    Variant::Family
-                } else {
-                    Variant::Plain
-                },
-            },
+            architecture: Architecture { number: header.number, variant: variant(flags) },
             version: (header.major, header.minor),
             flags,
             name: text(head, "name", header.name_offset, header.name_size).map_err(error)?,
-            options: options(head, header.options_offset).map_err(error)?,
+            // A group has its table of images there.
+            options: if header.kind == group::KIND { "" } else { options(head, header.options_offset).map_err(error)? },
             payload: slice(bytes, header_size, payload_size).ok_or_else(|| cut("the payload", size))?,
             unpacked_size: header.unpacked_size,
+            part: None,
         })
     }
 
@@ -216,6 +213,17 @@ impl<'data> Entry<'data> {
 
     fn error(&self, problem: Problem) -> Error {
         Error::new(Container::Fatbin, Some(Item::Entry(self.index)), self.offset, problem)
+    }
+}
+
+/// The variant that flags speak of.
+fn variant(flags: Flags) -> Variant {
+    if flags.contains(Flags::ACCELERATED) {
+        Variant::Accelerated
+    } else if flags.contains(Flags::FAMILY) {
+        Variant::Family
+    } else {
+        Variant::Plain
     }
 }
 

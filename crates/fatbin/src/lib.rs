@@ -25,7 +25,7 @@
 //!         for unit in section.fatbins() {
 //!             let entries = unit?.entries().collect::<fatbin::Result<Vec<_>>>()?;
 //!             let described: Vec<_> = entries.iter().map(|entry| entry.description()).collect();
-//!             if let Choice::Entry(index) = fatbin::choose::choose(&described, target, false) {
+//!             if let Choice::Entry(index) = fatbin::choose::choose(&described, target, Default::default()) {
 //!                 found.push(entries[index].unpack(1 << 30)?.into_owned());
 //!             }
 //!         }

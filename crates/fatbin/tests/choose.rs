@@ -1,8 +1,13 @@
 //! The choice of an entry, against tables of what the reference linker chooses.
 
 use cubin::target::{Target, Variant};
-use fatbin::choose::{Choice, Description, choose, inventory};
+use fatbin::choose::{Choice, Circumstances, Description, choose, inventory};
 use fatbin::entry::{Architecture, EntryKind};
+
+/// As CUDA 13.0 chooses.
+fn as_13_0(lto: bool) -> Circumstances {
+    Circumstances { lto, accelerated_for_plain: true }
+}
 
 fn describe(name: &str) -> Description {
     let (kind, architecture) = name.split_once('_').expect("a kind and an architecture");
@@ -31,7 +36,7 @@ fn target(name: &str) -> &'static Target {
 
 /// The choice as the tables write it.
 fn chosen(entries: &[Description], target: &Target, lto: bool) -> String {
-    match choose(entries, target, lto) {
+    match choose(entries, target, as_13_0(lto)) {
         Choice::Entry(index) => entries[index].to_string(),
         Choice::OnlyLtoIr => "only-lto".to_owned(),
         Choice::Nothing => "nothing".to_owned(),
@@ -53,7 +58,7 @@ fn an_entry_alone_is_taken_for_the_targets_the_reference_takes_it_for() {
         for (lto, expected) in [false, true].into_iter().zip(columns) {
             let accepting: Vec<_> = Target::all()
                 .iter()
-                .filter(|target| choose(&entry, target, lto) != Choice::Nothing)
+                .filter(|target| choose(&entry, target, as_13_0(lto)) != Choice::Nothing)
                 .map(|target| target.name)
                 .collect();
             assert_eq!(accepting.join(" "), expected, "{name}, lto {lto}");
@@ -93,7 +98,7 @@ fn among_equals_the_first_cubin_and_the_last_of_the_others_is_chosen() {
         ("compute_90 compute_90 compute_90", false, 2),
         ("lto_90 lto_90 sm_90", true, 1),
     ] {
-        let choice = choose(&describe_all(entries), target("sm_90"), lto);
+        let choice = choose(&describe_all(entries), target("sm_90"), as_13_0(lto));
         assert_eq!(choice, Choice::Entry(expected), "{entries}");
     }
 }
@@ -102,15 +107,15 @@ fn among_equals_the_first_cubin_and_the_last_of_the_others_is_chosen() {
 fn what_cannot_be_linked_is_never_chosen() {
     let narrow = Description { address_64: false, ..describe("sm_90") };
     let unknown = Description { kind: EntryKind::Other(0x40), ..describe("sm_90") };
-    assert_eq!(choose(&[narrow, unknown], target("sm_90"), true), Choice::Nothing);
-    assert_eq!(choose(&[], target("sm_90"), false), Choice::Nothing);
+    assert_eq!(choose(&[narrow, unknown], target("sm_90"), as_13_0(true)), Choice::Nothing);
+    assert_eq!(choose(&[], target("sm_90"), as_13_0(false)), Choice::Nothing);
 }
 
 #[test]
 fn ptx_of_earlier_gpus_is_taken_but_not_of_unknown_ones() {
     for number in 0..200 {
         let entry = describe(&format!("compute_{number}"));
-        let taken = choose(&[entry], target("sm_110"), false) != Choice::Nothing;
+        let taken = choose(&[entry], target("sm_110"), as_13_0(false)) != Choice::Nothing;
         let expected =
             [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 75, 80, 86, 87, 88, 89, 90, 100, 103, 110];
         assert_eq!(taken, expected.contains(&number), "compute_{number}");
@@ -124,4 +129,11 @@ fn an_inventory_lists_everything_once() {
     entries.push(Description { kind: EntryKind::Other(64), ..describe("sm_75") });
     assert_eq!(inventory(&entries), "sm_80, sm_90 (32-bit), sm_90, sm_90a, compute_90, compute_100f, lto_80, kind 64 for 75");
     assert_eq!(inventory(&[]), "");
+}
+
+#[test]
+fn code_for_one_gpu_is_not_for_others() {
+    let accelerated = describe_all("sm_90a");
+    let strict = |name: &str| choose(&accelerated, target(name), Circumstances::default());
+    assert_eq!((strict("sm_90"), strict("sm_90a")), (Choice::Nothing, Choice::Entry(0)));
 }

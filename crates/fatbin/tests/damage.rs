@@ -6,10 +6,11 @@ use fatbin::{HostObject, fatbins, identify};
 
 const LIMIT: usize = 1 << 16;
 
-const SAMPLES: [(&str, &[u8]); 8] = [
+const SAMPLES: [(&str, &[u8]); 9] = [
     ("zstd.fatbin", include_bytes!("data/zstd.fatbin")),
     ("lz4.fatbin", include_bytes!("data/lz4.fatbin")),
     ("stored.fatbin", include_bytes!("data/stored.fatbin")),
+    ("concat.fatbin", include_bytes!("data/concat.fatbin")),
     ("lto.fatbin", include_bytes!("data/lto.fatbin")),
     ("host_x86_64.o", include_bytes!("data/host_x86_64.o")),
     ("joined_x86_64.o", include_bytes!("data/joined_x86_64.o")),

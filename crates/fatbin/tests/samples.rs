@@ -282,3 +282,16 @@ fn more_sections_than_the_header_can_count_are_found() {
     let sections: Vec<_> = object.relocatable_code.iter().map(|section| section.data).collect();
     assert_eq!(sections, [ZSTD, LZ4]);
 }
+
+#[test]
+fn images_that_are_packed_together_are_entries_of_their_own() {
+    let entries = entries(include_bytes!("data/concat.fatbin"));
+    let numbers: Vec<u32> = entries.iter().map(|entry| entry.architecture.number).collect();
+    assert_eq!(numbers, [75, 75, 80, 90, 100, 120]);
+    for entry in &entries[1..] {
+        assert_eq!((entry.kind, entry.name, entry.packing()), (EntryKind::Cubin, "kk", Packing::Zstd));
+        let image = entry.unpack(LIMIT).expect("an image");
+        let file = cubin::read::File::parse(&image).expect("a cubin");
+        assert_eq!(file.sm(), entry.architecture.number);
+    }
+}

@@ -33,6 +33,7 @@ const ARCHITECTURES: &[Architecture] = &[
     Architecture { name: "sm_100", virtuals: &["sm_75", "sm_90", "sm_100"], accepts: &[] },
     Architecture { name: "sm_100a", virtuals: &["sm_90", "sm_100", "sm_100a"], accepts: &[] },
     Architecture { name: "sm_103", virtuals: &["sm_90", "sm_103"], accepts: &[] },
+    Architecture { name: "sm_107", virtuals: &["sm_90", "sm_107"], accepts: &[] },
     Architecture { name: "sm_110", virtuals: &["sm_90", "sm_110"], accepts: &[] },
     Architecture { name: "sm_120", virtuals: &["sm_75", "sm_90", "sm_120"], accepts: &[] },
     Architecture { name: "sm_121", virtuals: &["sm_90", "sm_121"], accepts: &[] },

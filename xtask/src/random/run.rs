@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cubin_diff::signature::{CUWELD, NVLINK_13_0_88, signed_as};
+use cubin::release::Release;
+use cubin_diff::signature::{self, CUWELD, signed_as};
 
 use super::difference::{self, Difference};
 use super::emit;
@@ -30,6 +31,8 @@ pub struct Tools {
     pub candidate: PathBuf,
     /// Words that every link gets.
     pub options: Vec<String>,
+    /// The release of the reference.
+    pub release: &'static Release,
     /// How the linker under test works: as the reference does, or as it does for everyone.
     pub signature: Signature,
     /// Whether some units are joined by a relocatable link first, and the result is compared with a direct link.
@@ -80,11 +83,12 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
     let arguments = arguments(program, tools);
     fs::write(folder.join("replay.sh"), replay_script(program, tools.signature, &arguments))
         .map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut expected = link_as(&tools.reference, Signature::Reference, &arguments, folder, "reference")?;
+    let mut expected = link_as(&tools.reference, Signature::Reference(tools.release), &arguments, folder, "reference")?;
     let mut found = link_as(&tools.candidate, tools.signature, &arguments, folder, "candidate")?;
     if let (Signature::Own, Some(output)) = (tools.signature, &mut found.output) {
         // Whoever signed it, the rest must be the same.
-        *output = signed_as(output, CUWELD, NVLINK_13_0_88).map_err(|error| format!("{}: {error}", folder.display()))?;
+        *output = signed_as(output, CUWELD, signature::Signature::nvlink(tools.release))
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let inputs: Vec<Vec<u8>> =
         program.units.iter().filter_map(|unit| fs::read(folder.join(format!("{}.cubin", unit.name))).ok()).collect();
@@ -149,7 +153,10 @@ fn replay_script(program: &Program, signature: Signature, arguments: &[String]) 
     for unit in &program.units {
         script += &format!("ptxas {}\n", assembler_arguments(unit).join(" "));
     }
-    let note = if signature == Signature::Reference { "CUWELD_COMPAT=nvlink-13.0.88 " } else { "" };
+    let note = match signature {
+        Signature::Reference(release) => format!("CUWELD_COMPAT=nvlink-{} ", release.nvlink.version),
+        Signature::Own => String::new(),
+    };
     script += &format!("{note}\"${{1:-nvlink}}\" {}\n", arguments.join(" "));
     script
 }
@@ -157,8 +164,8 @@ fn replay_script(program: &Program, signature: Signature, arguments: &[String]) 
 /// Whose name the linker under test signs with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Signature {
-    /// The reference's, to compare files: with its mistakes.
-    Reference,
+    /// That of a release of the reference, to compare files: with its mistakes.
+    Reference(&'static Release),
     /// Its own.
     Own,
 }
@@ -172,8 +179,8 @@ pub fn link_as(linker: &Path, signature: Signature, arguments: &[String], folder
     // Both streams go to one file: a pipe could fill up while we wait.
     let file = File::create(&text).map_err(failed)?;
     let mut command = Command::new(linker);
-    if signature == Signature::Reference {
-        command.env("CUWELD_COMPAT", "nvlink-13.0.88");
+    if let Signature::Reference(release) = signature {
+        command.env("CUWELD_COMPAT", format!("nvlink-{}", release.nvlink.version));
     }
     let mut child = command
         .args(arguments)

@@ -206,6 +206,9 @@ messages! {
         "A variable has a place in the unified table only if the object says so whose definition is taken.";
     3060 Fatal UnifiedFunctionRemoved {} "Internal error: reference to deleted symbol"
         "Only where the reference linker is imitated: it removes unified functions whose address is nowhere taken if there is but one kernel.";
+    3061 Fatal AcceleratedForPlain {} "cannot link accelerated arch to non-accelerated"
+        "The object holds code for an 'a' target, which runs on that GPU only, and the link is for a target without the letter, whose code \
+         has to run on others, too. Link for the 'a' target, or compile the object for the target.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"

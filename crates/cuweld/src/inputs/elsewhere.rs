@@ -7,7 +7,7 @@ use super::{RawInput, Unknown};
 use crate::diagnostics::{Message, Report};
 use crate::phases::explain::undefined::USUAL_ADVICE;
 use cubin::target::Target;
-use fatbin::choose::{Choice, Description, choose, inventory};
+use fatbin::choose::{Choice, Circumstances, Description, choose, inventory};
 use fatbin::container::Fatbins;
 use fatbin::entry::EntryKind;
 use fatbin::host::FatbinSection;
@@ -123,7 +123,7 @@ impl What {
         if targets.is_empty() {
             return if object.linked_code.is_empty() || is_device_link { What::HostOnly } else { What::NotRelocatable };
         }
-        match choose(&targets, target, true) {
+        match choose(&targets, target, Circumstances { lto: true, ..Circumstances::default() }) {
             Choice::Nothing => What::OtherTargets(targets),
             Choice::Entry(_) | Choice::OnlyLtoIr => What::HostOnly,
         }

@@ -21,6 +21,7 @@ pub use host_info::HostReferences;
 pub use packed::Packed;
 pub use unpack::{nothing_to_link, unpack};
 
+use crate::imitations::Imitations;
 use crate::phases::load::Demand;
 use cubin::target::Target;
 use std::borrow::Cow;
@@ -55,6 +56,8 @@ pub struct UnpackOptions {
     pub unknown: Unknown,
     /// Warn about objects that have no code for the target.
     pub warn_of_missing_code: bool,
+    /// Which ways of the reference linker to imitate.
+    pub imitations: Imitations,
     /// Leave out the modules that the output of a device link among the inputs names as its own: where that file registers them with
     /// the runtime (`--register-link-binaries`), they must not be registered a second time. Otherwise they are linked.
     pub leave_out_linked_modules: bool,

@@ -5,8 +5,9 @@ use super::in_parallel;
 use super::open::{Content, Opened, damaged, open};
 use super::{Code, Module, Packed, RawInput, Skipped, Unit, UnpackOptions, Unpacked, Why};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
+use crate::imitations::Imitation;
 use crate::phases::load::Demand;
-use fatbin::choose::{Choice, Description, choose, inventory};
+use fatbin::choose::{Choice, Circumstances, Description, choose, inventory};
 use fatbin::entry::{EntryKind, Packing, Unpacker};
 use fatbin::host::FatbinSection;
 use fatbin::{Entry, Fatbin, HostObject, fatbins};
@@ -230,7 +231,11 @@ impl<'data> Search<'_, 'data> {
             Err(error) => return self.report.fatal(*damaged(&input.name, &error)),
         };
         let described: Vec<Description> = entries.iter().map(Entry::description).collect();
-        match choose(&described, self.options.target, self.options.link_time_optimization) {
+        let circumstances = Circumstances {
+            lto: self.options.link_time_optimization,
+            accelerated_for_plain: self.options.imitations.contains(Imitation::AcceleratedForPlain),
+        };
+        match choose(&described, self.options.target, circumstances) {
             Choice::Entry(index) => {
                 if let Some(&entry) = entries.get(index) {
                     self.pick(input, Source::Entry(entry));

@@ -14,10 +14,11 @@ use super::number::Numbering;
 use super::propagate::{KernelProperties, Properties, UNKNOWN_SPARSITY};
 use super::relocate::Referent;
 use super::resolve::{Fate, Resolution};
-use crate::id::{FileId, FunctionId, InputSymbolId, SymbolId};
+use crate::id::{FileId, FunctionId, IdSet, InputSymbolId, SymbolId};
 use crate::options::Options;
 use crate::views::{PerView, View};
 use cubin::info::{self, Attribute, Record, format};
+use cubin::release::Rule;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
 use encoded::{Encoded, FunctionSections, Section};
@@ -35,6 +36,8 @@ pub struct Facts<'facts, 'data> {
     pub attributes: &'facts Attributes,
     /// What each kernel needs.
     pub properties: &'facts KernelProperties,
+    /// Which functions let dependent grids launch before they end.
+    pub early_exits: &'facts IdSet<FunctionId>,
     /// The sections.
     pub plan: &'facts Plan<'data>,
     /// What was asked for.
@@ -129,7 +132,11 @@ const UNKNOWN: u32 = u32::MAX;
 const OLDEST_MERCURY: u16 = 0x0100;
 
 /// Records that only the machine's view has, where there are two: where and how large the parameters are, and workarounds.
-const MACHINE_RECORDS: [Attribute; 3] = [Attribute::CBANK_PARAM_SIZE, Attribute::PARAM_CBANK, Attribute::SW_WAR];
+const MACHINE_RECORDS: [Attribute; 5] =
+    [Attribute::CBANK_PARAM_SIZE, Attribute::PARAM_CBANK, Attribute::SW_WAR, Attribute::NVSAL_SW_WAR, Attribute::PREEXIT_USED];
+
+/// Those of them that the linker writes for every function, at the end.
+const LINKER_RECORDS: [Attribute; 2] = [Attribute::NVSAL_SW_WAR, Attribute::PREEXIT_USED];
 
 /// Records that say in which bank texture slots are: with the parameters. Only the machine's view knows banks, where there are two.
 const TEXTURE_RECORDS: [Attribute; 2] = [Attribute::BINDLESS_TEXTURE_BANK, Attribute::BINDLESS_SURFACE_BANK];
@@ -228,7 +235,8 @@ impl<'data> Facts<'_, 'data> {
         if self.options.executable() {
             self.added_records(function, attributes, properties, out);
         }
-        for record in records.iter().filter(is_tail) {
+        let is_made = |record: &&Record<'_>| LINKER_RECORDS.contains(&record.attribute);
+        for record in records.iter().filter(is_tail).filter(|record| !is_made(record)) {
             match (record.attribute, self.plan.function(function).parameters) {
                 (attribute @ Attribute::PARAM_CBANK, Some(parameters)) => {
                     out.of_symbol(attribute, Referent::Section(parameters), rest(record));
@@ -236,9 +244,23 @@ impl<'data> Facts<'_, 'data> {
                 _ => out.copy(record),
             }
         }
+        if is_machine_side {
+            self.linker_records(function, records, out);
+        }
         let has_slots = self.plan.function(function).texture_relocations.is_some();
         for attribute in TEXTURE_RECORDS.into_iter().filter(|_| is_machine_side && has_slots) {
             out.value(format::BYTE, attribute, 0);
+        }
+    }
+
+    /// What the linker says of the machine code of every function, also where an older compiler did not.
+    fn linker_records(&self, function: FunctionId, records: &[Record<'data>], out: &mut Encoded) {
+        let value = |attribute: Attribute| records.iter().find(|record| record.attribute == attribute).map(|record| record.value);
+        if self.inputs.release().has(Rule::WorkaroundRecords) {
+            out.value(format::HALF, Attribute::NVSAL_SW_WAR, value(Attribute::NVSAL_SW_WAR).unwrap_or(1));
+        }
+        if self.inputs.release().has(Rule::PreexitRecords) {
+            out.value(format::BYTE, Attribute::PREEXIT_USED, self.early_exits.contains(&function).into());
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod attributes;
 pub mod callgraph;
 pub mod components;
+pub mod early_exit;
 pub mod explain;
 pub mod finalize;
 pub mod image_size;

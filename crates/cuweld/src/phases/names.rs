@@ -13,6 +13,7 @@ use super::strings::StringTableBuilder;
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views;
+use cubin::release::Rule;
 use cubin::symbol::Binding;
 use cubin::target::Views;
 use foldhash::fast::RandomState;
@@ -171,7 +172,8 @@ impl<'data> Facts<'_, 'data> {
         let prototypes = IdVec::from(self.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
         let mut symbols = IdVec::filled(0, plan_symbols.len());
         let mut sections = IdVec::filled(0, plan_sections.len());
-        let mut shared_instance = 0;
+        let (mut shared_instance, mut has_global_instance) = (0, false);
+        let weak_is_global = self.inputs.release().has(Rule::WeakAmongGlobals);
         let constants = self.names_of_constants();
         for &entry in self.plan.locals() {
             match entry {
@@ -187,6 +189,7 @@ impl<'data> Facts<'_, 'data> {
                     }
                 }
                 Local::Symbol(_) => {}
+                Local::SharedInstance(_) if weak_is_global => has_global_instance = true,
                 Local::SharedInstance(_) => shared_instance = table.add(&[SHARED_INSTANCE]),
             }
         }
@@ -201,6 +204,9 @@ impl<'data> Facts<'_, 'data> {
             let name = |(id, symbol): (SymbolId, &Symbol)| (globals.stay || self.is_named(id)).then(|| symbol.name(self.inputs));
             plan_symbols.range(globals.symbols).map(name)
         });
+        if has_global_instance {
+            shared_instance = table.add(&[SHARED_INSTANCE]);
+        }
         SymbolNames { prototypes, symbols, sections, shared_instance, table }
     }
 

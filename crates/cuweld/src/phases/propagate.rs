@@ -21,6 +21,7 @@ use crate::id::{FunctionId, Id, IdMap, IdSet};
 use crate::imitations::Imitation;
 use crate::options::Options;
 use cubin::info::Attribute;
+use cubin::release::Rule;
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -292,7 +293,9 @@ impl Facts<'_, '_> {
         let externs_move = whole_program.is_some() && attributes.externs.is_some() && externs.len() > own_count;
         if whole_program.is_some() && externs.len() > own_count {
             externs = all;
-            externs.reverse();
+            if !self.inputs.release().has(Rule::ExternsAscend) {
+                externs.reverse();
+            }
         }
 
         // The reference linker does not raise these two of a lone kernel, as it does for one of several.

@@ -57,6 +57,19 @@ impl Unpacker {
                 Cow::Owned(entry.unpack_with("zstd", ZSTD_EXPANSION, limit, |size| self.zstd.unpack(entry.payload, size))?)
             }
         };
+        if let Some(part) = entry.part {
+            let end = part.offset.saturating_add(part.size);
+            let outside = || entry.error(Problem::Outside { what: "image", offset: part.offset, size: part.size });
+            let range = usize::try_from(part.offset).ok().zip(usize::try_from(end).ok());
+            let (start, end) = range.filter(|&(start, end)| start <= end && end <= contents.len()).ok_or_else(outside)?;
+            match &mut contents {
+                Cow::Borrowed(bytes) => *bytes = &bytes[start..end],
+                Cow::Owned(bytes) => {
+                    bytes.truncate(end);
+                    bytes.drain(..start);
+                }
+            }
+        }
         if entry.kind == EntryKind::Ptx {
             let text_size = contents.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             match &mut contents {

@@ -23,6 +23,13 @@ fatbin stored first --compress-mode=none
 fatbinary --create lto.fatbin -64 -c --cicc-cmdline='-ftz=0 -prec_div=1 ' \
     --image3 kind=nvvm,sm=90,file="$work/first.ltoir"
 
+# From here on with the toolkit of CUDA 13.4, if that is another one.
+images=
+for sm in 75 80 90 100 120; do
+    ptxas -c -arch=sm_$sm first.ptx -o "$work/$sm.cubin" 2>/dev/null && images="$images --image3=kind=elf,sm=$sm,file=$work/$sm.cubin"
+done
+fatbinary --create=concat.fatbin -64 --concat $images --image3=kind=ptx,sm=75,file=first.ptx --ident=kk
+
 as host.s -o host_x86_64.o
 as second_host.s -o "$work/second.o"
 ld -r host_x86_64.o "$work/second.o" -o joined_x86_64.o

@@ -4,14 +4,13 @@ use crate::diagnostics::{Diagnostic, Message};
 use cubin::target::{Target, Variant};
 
 /// Says why an object for the GPU `number` can not be linked for `target`.
-pub fn describe(file: &str, target: &Target, number: u32, accelerated: bool) -> Diagnostic {
+pub fn describe(message: Message, file: &str, target: &Target, number: u32, accelerated: bool) -> Diagnostic {
     let letter = if accelerated { "a" } else { "" };
     let takers: Vec<&str> = Target::all()
         .iter()
         .filter(|taker| taker.accepts(number, accelerated) && (accelerated || taker.variant == Variant::Plain))
         .map(|taker| taker.name)
         .collect();
-    let message = Message::WrongArchitecture { file: file.into(), target: target.name.into() };
     let diagnostic = Diagnostic::new(message)
         .headline(format!("'{file}' holds code for sm_{number}{letter}, which does not run on {}", target.name));
     let wanted = target.name;

@@ -1,5 +1,6 @@
 //! Finalize: string tables, symbol table, notes and headers; with them, everything that the file is written from.
 
+mod compatibility;
 mod headers;
 mod map;
 mod names;
@@ -123,7 +124,7 @@ impl Facts<'_, '_> {
             Content::SymbolSectionNumbers => symbols::section_numbers(self, names, part.view),
             Content::ToolNotes => Some(notes::tools(self)),
             Content::CudaNote => Some(notes::cuda(self)),
-            Content::Compatibility => Some(notes::compatibility(self)),
+            Content::Compatibility => Some(compatibility::make(self)),
             Content::Host => self.options.host_section.clone(),
             Content::UnifiedIndex => Some(self.unified_index(part.section)),
             Content::UnifiedEntries(table) => Some(self.unified.encode(table, |symbol| self.numbering.symbol(symbol))),

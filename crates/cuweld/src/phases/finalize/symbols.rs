@@ -279,7 +279,8 @@ impl Facts<'_, '_> {
             };
         }
         if is_dynamic(symbol) && !self.options.executable() && self.options.imitates(Imitation::RelocatableSettlesDynamicShared) {
-            return Position { section: self.plan.module_shared(), value: 0, common: false };
+            let value = self.layout.shared().declared_align(id).unwrap_or(0);
+            return Position { section: self.plan.module_shared(), value, common: false };
         }
         if let Some(definition) = symbol.definition {
             let row = &self.inputs.symbols()[definition];
@@ -288,6 +289,7 @@ impl Facts<'_, '_> {
             return Position { section, value: row.value, common: false };
         }
         let value = match view {
+            _ if is_dynamic(symbol) => self.layout.shared().declared_align(id).unwrap_or(0),
             _ if is_missing_from_relocatable(symbol, self.options) => MISSING_VARIABLE,
             View::Machine => self.inputs.machine_symbol(symbol.first).value,
             View::Mercury => self.inputs.symbols()[symbol.first].value,

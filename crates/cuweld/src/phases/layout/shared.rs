@@ -28,9 +28,10 @@ use crate::imitations::Imitation;
 use crate::phases::merge::{SharedPlacement, SharedVariable};
 use crate::phases::reach;
 use crate::phases::resolve::{is_dynamic, is_shared_variable};
+use cubin::release::Rule;
 use cubin::target::Views;
 
-/// The alignment of arrays of unknown size, whatever they declare.
+/// The least alignment of dynamic shared memory.
 const DYNAMIC_ALIGN: u64 = 16;
 
 /// Addresses in shared memory.
@@ -47,6 +48,8 @@ pub struct SharedLayout {
     sections: IdMap<SectionId, Extent>,
     used: IdMap<FunctionId, u64>,
     instances: IdMap<FunctionId, u64>,
+    /// How dynamic shared memory is to be aligned, where that is left to another link.
+    declared: IdMap<SymbolId, u64>,
 }
 
 /// Where a variable is.
@@ -106,6 +109,11 @@ impl SharedLayout {
     /// holds.
     pub fn instance(&self, kernel: FunctionId) -> Option<u64> {
         self.instances.get(&kernel).copied()
+    }
+
+    /// How dynamic shared memory is to be aligned, if an object says so and it is left to another link.
+    pub fn declared_align(&self, symbol: SymbolId) -> Option<u64> {
+        self.declared.get(&symbol).copied().filter(|&align| align > 1)
     }
 
     /// What becomes of each section of shared memory.
@@ -219,8 +227,9 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         }
     }
     let module_section = facts.plan.module_shared();
+    let dynamic = DynamicAlignment::find(facts, &users);
     if let (Some(section), false) = (module_section, groups.is_empty()) {
-        pool_align = pool_align.max(facts.plan.sections()[section].align);
+        pool_align = pool_align.max(facts.plan.sections()[section].align).max(dynamic.widest);
     }
 
     // Each kernel's own variables. There can be many kernels, so no table grows one by one.
@@ -249,10 +258,14 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         align.insert(kernel, widest);
     }
 
-    // Arrays of unknown size.
-    layout.dynamic = agree_on_dynamic_starts(&users, null_pointer, &mut end);
-    layout.largest_dynamic = layout.dynamic.values().max().copied();
+    // Dynamic shared memory.
     let with_dynamic: IdSet<FunctionId> = users.kernels_of(&users.with_dynamic()).collect();
+    for &kernel in &with_dynamic {
+        let align = align.entry(kernel).or_insert(1);
+        *align = (*align).max(dynamic.of(&users, kernel));
+    }
+    layout.dynamic = agree_on_dynamic_starts(&users, null_pointer, |kernel| dynamic.of(&users, kernel), &mut end);
+    layout.largest_dynamic = layout.dynamic.values().max().copied();
     let is_debugged = facts.options.debug && facts.options.shows_shared_variables();
     if is_debugged && has_dynamic {
         // A debugger is told one address for all, so all code uses that one.
@@ -274,9 +287,9 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     layout.names_dynamic = layout.shown_dynamic.is_some() || (layout.has_pool && linked_reserved > 0);
     for &kernel in facts.live.entries() {
         let Some(section) = facts.plan.function(kernel).shared else { continue };
-        let (end, mut align) = (end[&kernel], align[&kernel]);
-        if with_dynamic.contains(&kernel) {
-            align = align.max(DYNAMIC_ALIGN);
+        let (mut end, align) = (end[&kernel], align[&kernel]);
+        if with_dynamic.contains(&kernel) && facts.inputs.release().has(Rule::DynamicSharedAligned) {
+            end = end.next_multiple_of(align);
         }
         // An empty section stays only if its alignment is that of the arrays; one with a reserved part is not empty.
         let right_align = align == DYNAMIC_ALIGN || (linked_reserved > 0 && align > DYNAMIC_ALIGN);
@@ -400,10 +413,44 @@ impl Users {
     }
 }
 
+/// How dynamic shared memory is aligned.
+struct DynamicAlignment {
+    /// The widest alignment of all, whoever uses it.
+    widest: u64,
+    of_class: IdMap<Class, u64>,
+}
+
+impl DynamicAlignment {
+    fn find(facts: &Facts<'_, '_>, users: &Users) -> Self {
+        let dynamic = facts.shared_variables.iter().filter(|variable| variable.owner == SharedPlacement::Dynamic);
+        let declared: IdMap<SymbolId, u64> = dynamic.map(|variable| (variable.symbol, variable.align)).collect();
+        let mut of_class: IdMap<Class, u64> = IdMap::default();
+        for (&function, classes) in &users.dynamic {
+            let aligns = facts.references.of(function).iter().filter_map(|symbol| declared.get(symbol)).copied();
+            let widest = aligns.max().unwrap_or(DYNAMIC_ALIGN);
+            for &class in classes {
+                let align = of_class.entry(class).or_insert(DYNAMIC_ALIGN);
+                *align = (*align).max(widest);
+            }
+        }
+        DynamicAlignment { widest: declared.into_values().max().unwrap_or(1), of_class }
+    }
+
+    /// What a kernel that uses some needs.
+    fn of(&self, users: &Users, kernel: FunctionId) -> u64 {
+        users.class_of(kernel).and_then(|class| self.of_class.get(&class)).copied().unwrap_or(DYNAMIC_ALIGN)
+    }
+}
+
 /// Finds where arrays of unknown size start, and enlarges the kernels concerned up to there.
 ///
-/// No array starts before `first`. All kernels that are connected through functions they share have to agree, so each connected set takes its largest start.
-fn agree_on_dynamic_starts(users: &Users, first: u64, end: &mut IdMap<FunctionId, u64>) -> IdMap<FunctionId, u64> {
+/// No array starts before `first`, and each starts at a multiple of what its kernel needs (`unit`). All kernels that are connected through functions they share have to agree, so each connected set takes its largest start.
+fn agree_on_dynamic_starts(
+    users: &Users,
+    first: u64,
+    unit: impl Fn(FunctionId) -> u64,
+    end: &mut IdMap<FunctionId, u64>,
+) -> IdMap<FunctionId, u64> {
     let mut leader: IdMap<Class, Class> = IdMap::default();
     fn find(leader: &mut IdMap<Class, Class>, class: Class) -> Class {
         let mut root = class;
@@ -422,8 +469,8 @@ fn agree_on_dynamic_starts(users: &Users, first: u64, end: &mut IdMap<FunctionId
     let mut start: IdMap<Class, u64> = IdMap::default();
     let concerned = users.with_dynamic();
     for &class in &concerned {
-        let ends = users.kernels(class).iter().filter_map(|kernel| end.get(kernel)).copied();
-        let needed = ends.max().unwrap_or(0).max(first).next_multiple_of(DYNAMIC_ALIGN);
+        let end = |&kernel: &FunctionId| end.get(&kernel).map(|end| (*end).max(first).next_multiple_of(unit(kernel)));
+        let needed = users.kernels(class).iter().filter_map(end).max().unwrap_or(first.next_multiple_of(DYNAMIC_ALIGN));
         let agreed = start.entry(find(&mut leader, class)).or_default();
         *agreed = (*agreed).max(needed);
     }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
+use crate::imitations::Imitation;
 use crate::options::{Options, ReleaseChoice};
 use crate::phases::{attributes, explain};
 use crate::stubs;
@@ -21,7 +22,7 @@ use cubin::read::{File, Section};
 use cubin::relocation::{self, RelocationType};
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind, SymbolSection};
-use cubin::target::{Target, Views};
+use cubin::target::{Target, Variant, Views};
 use cubin::unified::{self, STUB_SIZE};
 
 /// What is wrong with an object, and where.
@@ -101,9 +102,16 @@ const COMPILE_OR_HAND_OVER: &str = "compile it for the target, or name the toolk
 
 /// Whether an object may take part in a link for the target at all.
 fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), Box<Diagnostic>> {
-    let (target, number) = (options.target, Target::current_number(file.sm()));
-    if !target.accepts(number, file.is_accelerated()) {
-        return Err(Box::new(explain::architecture::describe(name, target, file.sm(), file.is_accelerated())));
+    let target = options.target;
+    let (number, accelerated) = (Target::current_number(file.sm()), file.is_accelerated());
+    let is_let_through = options.imitates(Imitation::AcceleratedForPlain) && accelerated && number == target.number;
+    if !target.accepts(number, accelerated) && !is_let_through {
+        let mixes_variants = accelerated && target.variant != Variant::Accelerated;
+        let message = match mixes_variants && !options.imitates(Imitation::AcceleratedForPlain) {
+            true => Message::AcceleratedForPlain {},
+            false => Message::WrongArchitecture { file: name.into(), target: target.name.into() },
+        };
+        return Err(Box::new(explain::architecture::describe(message, name, target, file.sm(), accelerated)));
     }
     if target.views == Views::Two && number != target.number && !runs_as_it_is(file, target) {
         let compiled_for = format!("sm_{}", file.sm());

@@ -3,6 +3,7 @@
 use super::plan::{Content, Local, Name};
 use super::walk::{Facts, Walk};
 use crate::id::{FunctionId, InputSectionId, InputSymbolId, SymbolId};
+use crate::imitations::Imitation;
 use crate::phases::load::Role;
 use cubin::elf::{SHF_ALLOC, SHF_INFO_LINK, SHF_WRITE};
 use cubin::section::SectionType;
@@ -63,8 +64,16 @@ impl Walk<'_, '_> {
             let (name, flags) = (Name::plain(".nv_debug.shared"), SHF_WRITE | SHF_ALLOC);
             self.plan.module_shared = Some(self.create(name, Content::ModuleShared, SectionType::SHARED, flags, 1));
         }
+        // Objects before CUDA 13.1 do not say how dynamic shared memory is aligned.
+        let align = self.facts.inputs.symbols()[mention].value.max(1);
         if self.facts.resolution.symbols()[id].first == mention {
-            self.shared.push(SharedVariable { symbol: id, size: 0, align: 1, owner: SharedPlacement::Dynamic });
+            self.dynamic.insert(id, self.shared.len());
+            self.shared.push(SharedVariable { symbol: id, size: 0, align, owner: SharedPlacement::Dynamic });
+        } else if !self.facts.options.imitates(Imitation::FirstDynamicAlignment)
+            && let Some(&known) = self.dynamic.get(&id)
+        {
+            let known = &mut self.shared[known];
+            known.align = known.align.max(align);
         }
     }
 

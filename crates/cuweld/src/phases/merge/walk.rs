@@ -88,6 +88,8 @@ pub(super) struct Walk<'facts, 'data> {
     /// Sections that inputs share by name.
     pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::RandomState>,
     pub(super) shared: Vec<SharedVariable>,
+    /// Which of those are dynamic shared memory.
+    pub(super) dynamic: IdMap<SymbolId, usize>,
     pub(super) small_constants: constants::SmallConstants<'data>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
     pub(super) constants: IdMap<FunctionId, constants::Slot>,
@@ -115,6 +117,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             },
             by_name: HashMap::default(),
             shared: Vec::new(),
+            dynamic: IdMap::default(),
             small_constants: constants::SmallConstants::default(),
             constants: IdMap::default(),
         };

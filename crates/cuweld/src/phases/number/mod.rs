@@ -19,6 +19,7 @@ use crate::id::{FunctionId, Id, IdMap, IdRange, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
+use cubin::release::{Release, Rule};
 use cubin::section::SectionType;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
@@ -181,7 +182,7 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
         rows.into_par_iter().with_min_len(256).map(|row| class_of(SectionId::from_index(row))).collect();
     let mut present = in_order_of_class(&classes);
     let two_views = facts.options.target.views == Views::Two;
-    let mut twins = two_views.then(|| twins(plan, &present));
+    let mut twins = two_views.then(|| twins(plan, facts.inputs.release(), &present));
     let extent = Extent::of(plan, present.len(), twins.as_ref().map(Vec::len));
     let overflow = present.iter().copied().find(|&id| plan.sections()[id].content == Content::SymbolSectionNumbers);
     if extent != Extent::ManyLinked {
@@ -215,7 +216,10 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
         shared_instance: IdMap::default(),
     };
     let is_listed = |entry: &Local| facts.is_listed(*entry, &machine_number);
-    plan.locals().iter().copied().filter(is_listed).for_each(|entry| symbols.push(entry));
+    let weak_is_global = facts.inputs.release().has(Rule::WeakAmongGlobals);
+    let is_global = |entry: &Local| weak_is_global && matches!(entry, Local::SharedInstance(_));
+    let listed = || plan.locals().iter().copied().filter(is_listed);
+    listed().filter(|entry| !is_global(entry)).for_each(|entry| symbols.push(entry));
     let locals = symbols.table.len() as u32;
     for globals in plan.globals() {
         if globals.stay {
@@ -224,6 +228,7 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
             globals.symbols.iter().filter(|&id| facts.is_listed_global(id)).for_each(|id| symbols.push(Local::Symbol(id)));
         }
     }
+    listed().filter(is_global).for_each(|entry| symbols.push(entry));
     let linked_entries = symbols.table.len();
     machine_entries.into_iter().for_each(|entry| symbols.push(entry));
     Numbering { sections, machine_number, mercury_number, symbols, linked_entries, locals, extent }
@@ -270,7 +275,7 @@ fn in_order_of_class(classes: &[Option<Class>]) -> Vec<SectionId> {
 }
 
 /// The sections that the Mercury view has its own of, in file order: code first, the symbol table last.
-fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
+fn twins(plan: &Plan<'_>, release: &Release, present: &[SectionId]) -> Vec<SectionId> {
     let (mut code, mut others, mut symbols) = (Vec::with_capacity(present.len()), Vec::with_capacity(present.len()), Vec::new());
     for &id in present {
         match plan.sections()[id].content {
@@ -291,6 +296,7 @@ fn twins(plan: &Plan<'_>, present: &[SectionId]) -> Vec<SectionId> {
             | Content::UnifiedStubsInfo
             | Content::UnifiedData
             | Content::ReservedShared => others.push(id),
+            Content::CallGraph | Content::Prototypes if release.has(Rule::CallGraphInBothViews) => others.push(id),
             // What means the same to both views, and what only one of them has.
             Content::MachineParameters
             | Content::GlobalZero

@@ -70,6 +70,9 @@ impl Facts<'_, '_> {
         {
             return Decision::Keep(reference.kept(self, Referent::SharedInstance(kernel), reference.entry.addend));
         }
+        if is_shared_variable(symbol) && !self.options.imitates(Imitation::RelocatableSettlesShared) {
+            return Decision::Keep(kept);
+        }
         if is_shared_variable(symbol) {
             // The field holds the alignment, not the address.
             let align = symbol.definition.map_or(0, |definition| self.inputs.symbols()[definition].value);

@@ -8,6 +8,7 @@ use crate::options::Options;
 use crate::phases::intern::Interned;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role, Stretch, Variables};
 use crate::phases::undefined::is_driver_function;
+use cubin::release::Rule;
 use cubin::symbol::{Binding, SymbolKind};
 use std::num::NonZeroU32;
 
@@ -24,6 +25,7 @@ pub fn resolve<'data>(
         inputs,
         had_relocations: IdMap::default(),
         clashes: Vec::new(),
+        weak_is_global: inputs.release().has(Rule::WeakAmongGlobals),
         result: Resolution {
             symbols: IdVec::with_capacity(definitions + definitions / 16 + 64),
             interned,
@@ -71,12 +73,16 @@ struct Mention {
 impl Mention {
     /// The symbol for a name that was not seen before, or for a local symbol.
     #[inline(always)] // There can be very many.
-    fn symbol(self, row: &InputSymbol<'_>, definition: Option<InputSymbolId>) -> Symbol {
+    fn symbol(self, row: &InputSymbol<'_>, definition: Option<InputSymbolId>, weak_is_global: bool) -> Symbol {
         let defined = row.place() != Place::Undefined;
         // A weak reference to something undefined is kept among the globals, as a global.
         let binding = if row.binding == Binding::WEAK && !defined { Binding::GLOBAL } else { row.binding };
         Symbol {
-            part: if binding == Binding::GLOBAL { Part::Global } else { Part::Local },
+            part: match binding {
+                Binding::GLOBAL => Part::Global,
+                Binding::WEAK if weak_is_global => Part::Global,
+                _ => Part::Local,
+            },
             binding,
             kind: row.kind,
             other: row.other,
@@ -92,6 +98,8 @@ impl Mention {
 
 pub(super) struct Walk<'inputs, 'data> {
     inputs: &'inputs Inputs<'data>,
+    /// Whether weak symbols stand among the global ones.
+    weak_is_global: bool,
     /// Whether some copy of a function that counted for a while had relocations.
     had_relocations: IdMap<FunctionId, bool>,
     /// What does not fit together in the object at hand.
@@ -113,7 +121,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     ) -> (SymbolId, bool) {
         let first = self.result.interned.first(mention.symbol);
         let known = self.result.meaning_of_name(first);
-        let id = known.unwrap_or_else(|| self.result.symbols.push(mention.symbol(row, definition)));
+        let id = known.unwrap_or_else(|| self.result.symbols.push(mention.symbol(row, definition, self.weak_is_global)));
         if known.is_none() && first != mention.symbol {
             self.result.late.insert(first, id);
         }
@@ -224,9 +232,9 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
 
     /// Plain variables with names that nobody has mentioned before.
     fn new_variables(&mut self, file: FileId, symbols: IdRange<InputSymbolId>) {
-        let first = self.result.symbols.next_id();
+        let (first, weak_is_global) = (self.result.symbols.next_id(), self.weak_is_global);
         let rows = self.inputs.symbols().range(symbols);
-        self.result.symbols.extend(rows.map(|(symbol, row)| Mention { file, symbol }.symbol(row, Some(symbol))));
+        self.result.symbols.extend(rows.map(|(symbol, row)| Mention { file, symbol }.symbol(row, Some(symbol), weak_is_global)));
         let ids = IdRange::new(first, self.result.symbols.next_id());
         for (meaning, id) in self.result.meaning.slice_mut(symbols).iter_mut().zip(ids.iter()) {
             *meaning = Some(id);

@@ -10,6 +10,7 @@
 use super::{DYNAMIC_ALIGN, Extent, Facts, SharedLayout};
 use crate::id::{FunctionId, IdMap};
 use crate::phases::merge::SharedPlacement;
+use cubin::release::Rule;
 
 /// Finds the sizes of the sections.
 pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
@@ -21,17 +22,28 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
         match variable.owner {
             SharedPlacement::Kernel(kernel) => own.entry(kernel).or_default().add(variable.size, variable.align),
             SharedPlacement::Module => module.add(variable.size, variable.align),
-            SharedPlacement::Dynamic => has_dynamic = !facts.options.keeps_relocations(),
+            SharedPlacement::Dynamic => {
+                has_dynamic = !facts.options.keeps_relocations();
+                layout.declared.insert(variable.symbol, variable.align);
+                if has_dynamic && variable.align > 1 {
+                    module.align = module.align.max(variable.align);
+                }
+            }
         }
     }
     for &kernel in facts.live.kernels() {
         let Some(section) = facts.plan.function(kernel).shared else { continue };
         let mut sum = own.remove(&kernel).unwrap_or_default();
         sum.align = sum.align.max(module.align);
-        if has_dynamic && facts.references.uses_dynamic(facts.resolution, kernel) {
-            sum.size = sum.size.next_multiple_of(DYNAMIC_ALIGN);
-            sum.align = sum.align.max(DYNAMIC_ALIGN);
-            layout.instances.insert(kernel, sum.size);
+        let declared = facts.references.of(kernel).iter().filter_map(|symbol| layout.declared.get(symbol)).max().copied();
+        if let Some(declared) = declared.filter(|_| has_dynamic) {
+            let unit = declared.max(DYNAMIC_ALIGN);
+            let least = if declared > 1 { declared } else { 0 };
+            let start = sum.size.next_multiple_of(unit).max(least);
+            layout.instances.insert(kernel, start);
+            sum.align = sum.align.max(unit);
+            let is_rounded = facts.inputs.release().has(Rule::DynamicSharedAligned);
+            sum.size = if is_rounded { start.next_multiple_of(sum.align) } else { start };
         }
         layout.sections.insert(section, sum.extent(has_dynamic));
     }

@@ -1,0 +1,61 @@
+//! Early exit: which functions let dependent grids launch before they end (`griddepcontrol.launch_dependents`).
+//!
+//! The driver asks entry functions, so each answers for itself and for the functions that its code refers to directly. Compilers
+//! say it of each function since CUDA 13.4; of older objects it is found out from the machine code.
+
+use super::callgraph::CallGraph;
+use super::live::LiveSet;
+use super::load::{Inputs, Role};
+use super::resolve::Resolution;
+use crate::id::{FunctionId, IdSet};
+use crate::options::Options;
+use crate::views::View;
+use cubin::fast_path;
+use cubin::info::{self, Attribute};
+use cubin::release::Rule;
+use cubin::target::Views;
+use rayon::prelude::*;
+
+/// The functions that do. None, where no record says so.
+pub fn find(
+    inputs: &Inputs<'_>,
+    resolution: &Resolution<'_>,
+    graph: &CallGraph<'_>,
+    live: &LiveSet,
+    options: &Options,
+) -> IdSet<FunctionId> {
+    if options.target.views == Views::One || !inputs.release().has(Rule::PreexitRecords) {
+        return IdSet::default();
+    }
+    let functions: Vec<FunctionId> = live.functions().collect();
+    let own = functions.into_par_iter().filter(|&function| exits_early(inputs, resolution, function));
+    let mut found: IdSet<FunctionId> = own.collect::<Vec<_>>().into_iter().collect();
+    if options.executable() && !found.is_empty() {
+        let reaches = |&kernel: &FunctionId| {
+            let (mut met, mut next) = (IdSet::from_iter([kernel]), vec![kernel]);
+            while let Some(function) = next.pop() {
+                if found.contains(&function) {
+                    return true;
+                }
+                let referred = graph.calls(function).iter().chain(graph.references(function)).copied();
+                next.extend(referred.filter(|&function| met.insert(function)));
+            }
+            false
+        };
+        let kernels: Vec<FunctionId> = live.kernels().iter().copied().filter(reaches).collect();
+        found.extend(kernels);
+    }
+    found
+}
+
+/// What the compiler says of a function, or else what its machine code shows.
+fn exits_early(inputs: &Inputs<'_>, resolution: &Resolution<'_>, function: FunctionId) -> bool {
+    let Some(code) = resolution.code(inputs, function) else { return false };
+    let mut attached = inputs.attached(code).filter(|&section| inputs.sections()[section].role == Role::FunctionInfo);
+    let info = attached.find_map(|section| inputs.in_view(section, View::Machine));
+    let mut records = info.into_iter().flat_map(|section| info::records(inputs.sections()[section].data)).flatten();
+    match records.find(|record| record.attribute == Attribute::PREEXIT_USED) {
+        Some(said) => said.value != 0,
+        None => inputs.in_view(code, View::Machine).is_some_and(|code| fast_path::exits_early(inputs.sections()[code].data)),
+    }
+}
