@@ -21,7 +21,7 @@ pub const MAGIC: u32 = 0xba55_ed50;
 pub const OLD_MAGIC: u32 = 0x1ee5_5a01;
 
 /// The size of a fatbin's header.
-const HEADER_SIZE: u16 = 16;
+pub(crate) const HEADER_SIZE: u16 = 16;
 
 /// What the start of a fatbin is aligned to when several follow one another.
 const ALIGNMENT: u64 = 8;

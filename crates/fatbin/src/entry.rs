@@ -33,7 +33,7 @@ use crate::error::{Container, Error, Item, Problem, Result};
 use crate::little_endian::{Fields, length, slice};
 
 /// The size of an entry's header without the strings.
-const HEADER_SIZE: u32 = 64;
+pub(crate) const HEADER_SIZE: u32 = 64;
 
 /// What an entry's payload is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +50,13 @@ pub enum EntryKind {
 
 impl EntryKind {
     const NUMBERS: [(u16, Self); 3] = [(1, Self::Ptx), (2, Self::Cubin), (8, Self::LtoIr)];
+
+    pub(crate) fn number(self) -> u16 {
+        match self {
+            Self::Other(number) => number,
+            known => Self::NUMBERS.iter().find(|(_, kind)| *kind == known).map_or(0, |&(number, _)| number),
+        }
+    }
 
     fn from_number(number: u16) -> Self {
         Self::NUMBERS.iter().find(|(known, _)| *known == number).map_or(Self::Other(number), |&(_, kind)| kind)
