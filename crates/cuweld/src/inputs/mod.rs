@@ -18,6 +18,7 @@ mod unpack;
 
 pub use elsewhere::explain_missing_names;
 pub use host_info::HostReferences;
+pub use open::OpenInputs;
 pub use packed::Packed;
 pub use unpack::{nothing_to_link, unpack};
 
@@ -142,6 +143,8 @@ pub struct Module {
     pub id: String,
     /// Whether its code takes part in any case.
     pub demand: Demand,
+    /// Whether host code registers it, as that of a host object does.
+    pub registers: bool,
     /// Its units.
     pub units: Range<usize>,
 }
@@ -194,5 +197,11 @@ impl Unpacked<'_> {
     pub fn registered(&self, left_out: impl Fn(usize) -> bool) -> impl Iterator<Item = &str> {
         let taken = move |module: &&Module| module.demand == Demand::Always || !module.units.clone().all(&left_out);
         self.modules.iter().filter(taken).map(|module| module.id.as_str())
+    }
+
+    /// The same, without those that no host code registers: bare device code, which the reference linker lists by its path.
+    pub fn registering(&self, left_out: impl Fn(usize) -> bool) -> impl Iterator<Item = &str> {
+        let taken = move |module: &&Module| module.demand == Demand::Always || !module.units.clone().all(&left_out);
+        self.modules.iter().filter(|module| module.registers).filter(taken).map(|module| module.id.as_str())
     }
 }

@@ -8,6 +8,46 @@ use fatbin::identify::{ByteOrder, Class, Form, HostElf};
 use fatbin::{Archive, HostObject, Kind, identify};
 use std::borrow::Cow;
 
+/// Inputs that are opened and told by their contents, which is the same for all targets. Code is chosen, and unpacked, for one.
+#[derive(Debug)]
+pub struct OpenInputs<'data> {
+    pub(super) opened: Vec<Opened<'data>>,
+    /// How many bytes they have together.
+    pub(super) size: u64,
+}
+
+impl<'data> OpenInputs<'data> {
+    /// Opens archives, and tells everything by its contents.
+    ///
+    /// # Errors
+    /// When an input is damaged or, if these are refused, nothing known.
+    pub fn open(inputs: &[RawInput<'data>], unknown: Unknown) -> Result<Self, Box<Message>> {
+        let size = inputs.iter().map(|input| input.bytes.len() as u64).sum();
+        open(inputs, unknown).map(|opened| OpenInputs { opened, size })
+    }
+
+    fn host_objects(&self) -> impl Iterator<Item = &HostObject<'data>> {
+        self.opened.iter().filter_map(|input| match &input.contents {
+            Content::Host(object) => Some(&**object),
+            _ => None,
+        })
+    }
+
+    /// ELF's number of the host's processor, as the first object says.
+    #[must_use]
+    pub fn host_machine(&self) -> Option<u16> {
+        self.host_objects().next().map(|object| object.elf.machine)
+    }
+
+    /// The ids of all modules that are not linked yet.
+    #[must_use]
+    pub fn module_ids(&self) -> Vec<&'data str> {
+        let linked: Vec<&str> = self.host_objects().flat_map(|object| &object.linked_module_ids).copied().collect();
+        let own = self.host_objects().flat_map(|object| &object.module_ids).copied();
+        own.filter(|id| !linked.contains(id)).collect()
+    }
+}
+
 /// One file or member, told by its contents.
 #[derive(Debug)]
 pub(super) struct Opened<'data> {

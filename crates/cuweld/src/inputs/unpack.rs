@@ -2,13 +2,14 @@
 
 use super::elsewhere::compile_for;
 use super::in_parallel;
-use super::open::{Content, Opened, damaged, open};
+use super::open::{Content, OpenInputs, Opened, damaged};
 use super::{Code, Module, Packed, RawInput, Skipped, Unit, UnpackOptions, Unpacked, Why};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::imitations::Imitation;
 use crate::phases::load::Demand;
+use cubin::target::Target;
 use fatbin::choose::{Choice, Circumstances, Description, choose, inventory};
-use fatbin::entry::{EntryKind, Packing, Unpacker};
+use fatbin::entry::{Architecture, EntryKind, Packing, Unpacker};
 use fatbin::host::FatbinSection;
 use fatbin::{Entry, Fatbin, HostObject, fatbins};
 use hashbrown::HashMap;
@@ -20,20 +21,58 @@ pub fn unpack<'data>(
     options: &UnpackOptions,
     report: &mut Report,
 ) -> Result<Unpacked<'data>, Failure> {
-    let opened = match open(inputs, options.unknown) {
-        Ok(opened) => opened,
-        Err(message) => return report.fatal(*message),
-    };
-    let linked = if options.leave_out_linked_modules { linked_modules(&opened) } else { HashMap::default() };
+    match OpenInputs::open(inputs, options.unknown) {
+        Ok(opened) => opened.unpack(options, report),
+        Err(message) => report.fatal(*message),
+    }
+}
+
+impl<'data> OpenInputs<'data> {
+    /// Takes what is for the target.
+    ///
+    /// # Errors
+    /// When an input is damaged, has no code for the target, or unpacks to more than is allowed.
+    pub fn unpack(&self, options: &UnpackOptions, report: &mut Report) -> Result<Unpacked<'data>, Failure> {
+        take(self, options, report)
+    }
+
+    /// The targets that every input with code in a fatbin has machine code for: of the generation, as it is.
+    #[must_use]
+    pub fn common_targets(&self) -> Vec<&'static Target> {
+        let mut common: Option<Vec<Architecture>> = None;
+        for input in self.opened.iter().filter(|input| input.demand == Demand::Always) {
+            let fatbins: Vec<_> = match &input.contents {
+                Content::Host(object) => object.relocatable_code.iter().flat_map(FatbinSection::fatbins).collect(),
+                Content::Fatbin(bytes) => fatbins(bytes).collect(),
+                _ => continue,
+            };
+            for fatbin in fatbins.into_iter().flatten() {
+                let entries = fatbin.entries().map_while(Result::ok);
+                let is_code = |entry: &Entry<'_>| matches!(entry.kind, EntryKind::Cubin | EntryKind::LtoIr);
+                let found: Vec<Architecture> = entries.filter(is_code).map(|entry| entry.architecture).collect();
+                common = Some(match common {
+                    Some(common) => common.into_iter().filter(|architecture| found.contains(architecture)).collect(),
+                    None => found,
+                });
+            }
+        }
+        let common = common.unwrap_or_default();
+        let is_common = |target: &&Target| common.contains(&Architecture { number: target.number, variant: target.variant });
+        Target::all().iter().filter(is_common).collect()
+    }
+}
+
+fn take<'data>(inputs: &OpenInputs<'data>, options: &UnpackOptions, report: &mut Report) -> Result<Unpacked<'data>, Failure> {
+    let linked = if options.leave_out_linked_modules { linked_modules(&inputs.opened) } else { HashMap::default() };
     let mut search = Search { options, report, linked, picks: Vec::new(), found: Unpacked::default(), has_missed: false };
-    for input in opened {
+    for input in &inputs.opened {
         search.add(input)?;
     }
     let Search { picks, mut found, has_missed, .. } = search;
     if has_missed {
         report.checkpoint()?;
     }
-    let limit = options.limit.unwrap_or_else(|| default_limit(inputs));
+    let limit = options.limit.unwrap_or_else(|| default_limit(inputs.size));
     if let Some(message) = over_limit(&picks, limit) {
         return report.fatal(message);
     }
@@ -52,8 +91,7 @@ const EXPANSION: u64 = 64;
 /// What they may unpack to beyond that: tables of zeros shrink to nothing.
 const ROOM: u64 = 64 << 20;
 
-fn default_limit(inputs: &[RawInput<'_>]) -> u64 {
-    let size: u64 = inputs.iter().map(|input| input.bytes.len() as u64).sum();
+fn default_limit(size: u64) -> u64 {
     size.saturating_mul(EXPANSION).saturating_add(ROOM)
 }
 
@@ -140,35 +178,35 @@ struct Search<'search, 'data> {
 }
 
 impl<'data> Search<'_, 'data> {
-    fn add(&mut self, input: Opened<'data>) -> Result<(), Failure> {
+    fn add(&mut self, input: &Opened<'data>) -> Result<(), Failure> {
         let first_unit = self.picks.len();
         let mut ids = Vec::new();
         let mut known_by_path = !input.member;
         match &input.contents {
-            Content::Nothing(why) => return self.skip(&input, why.clone()),
+            Content::Nothing(why) => return self.skip(input, why.clone()),
             Content::Host(object) => {
                 match input.demand {
                     Demand::Runtime => self.found.host_references.add_runtime(object),
                     _ => self.found.host_references.add(object),
                 }
                 if let Some(why) = self.reason_to_skip(object) {
-                    return self.skip(&input, why);
+                    return self.skip(input, why);
                 }
-                ids = self.add_host_object(&input, object)?;
+                ids = self.add_host_object(input, object)?;
             }
-            Content::Cubin(bytes) => self.pick_bare(&input, Source::Cubin(bytes)),
-            Content::Ptx(bytes) => self.pick_bare(&input, Source::Ptx(bytes)),
+            Content::Cubin(bytes) => self.pick_bare(input, Source::Cubin(bytes)),
+            Content::Ptx(bytes) => self.pick_bare(input, Source::Ptx(bytes)),
             Content::LtoIr(_) if !self.options.link_time_optimization => {
                 return self.report.fatal(Message::NotIntermediateCode { file: input.name.to_string() });
             }
             Content::LtoIr(bytes) => {
                 known_by_path = false;
-                self.pick_bare(&input, Source::LtoIr(bytes));
+                self.pick_bare(input, Source::LtoIr(bytes));
             }
             Content::Fatbin(bytes) => {
                 self.found.host_references.add_unknown(input.demand);
                 for fatbin in fatbins(bytes) {
-                    self.choose(&input, fatbin)?;
+                    self.choose(input, fatbin)?;
                 }
                 known_by_path &= self.picks.len() > first_unit;
             }
@@ -177,7 +215,8 @@ impl<'data> Search<'_, 'data> {
             ids.push(identifier(&input.path));
         }
         let (demand, units) = (input.demand, first_unit..self.picks.len());
-        self.found.modules.extend(ids.into_iter().map(|id| Module { id, demand, units: units.clone() }));
+        let registers = matches!(input.contents, Content::Host(_));
+        self.found.modules.extend(ids.into_iter().map(|id| Module { id, demand, registers, units: units.clone() }));
         Ok(())
     }
 
