@@ -82,9 +82,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("fatbin", &["cubin"]),
     ("cuweld", &["cubin", "fatbin"]),
     ("cubin-diff", &["cubin"]),
+    ("cuweld-host-object", &["cubin"]),
+    ("cuweld-device-link", &["cubin", "fatbin", "cuweld", "cuweld-host-object"]),
     ("cuweld-toolkit", &["cuweld"]),
     ("cuweld-report", &["cubin", "fatbin", "cuweld"]),
-    ("cuweld-cli", &["cubin", "fatbin", "cuweld", "cuweld-report", "cuweld-toolkit"]),
+    ("cuweld-cli", &["cubin", "fatbin", "cuweld", "cuweld-device-link", "cuweld-host-object", "cuweld-report", "cuweld-toolkit"]),
     ("nvjitlink", &["cubin", "fatbin", "cuweld", "cuweld-toolkit"]),
 ];
 
@@ -118,6 +120,8 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/cuweld-cli/src/resources.rs", "asks the C library for huge pages"),
     ("crates/cuweld-toolkit/src/optimizer.rs", "calls a C library"),
     ("crates/nvjitlink/", "a C interface"),
+    ("examples/build_script/", "calls a function of C"),
+    ("examples/with_cc/", "calls a function of C"),
     ("xtask/src/bench/measure.rs", "asks the system how much memory a process had"),
 ];
 

@@ -89,8 +89,7 @@ impl<'arguments> Files<'arguments> {
     }
 
     /// What the library takes. What is to be registered by its path needs absolute ones.
-    pub fn raw_inputs(&self, arguments: &LinkArguments) -> Vec<RawInput<'_>> {
-        let absolute = arguments.files.register_link_binaries.is_some();
+    pub fn raw_inputs(&self, absolute: bool) -> Vec<RawInput<'_>> {
         self.files.iter().map(|file| file.raw_input(absolute)).collect()
     }
 

@@ -24,6 +24,11 @@ const PROCESSORS: [Processor; 5] = [
 ];
 
 impl Processor {
+    /// ELF's number of it.
+    pub fn machine(self) -> u16 {
+        self.machine
+    }
+
     /// The processor of that name; this machine's if it has none, or is unknown.
     pub fn named(name: Option<&str>) -> Self {
         let [x86_64, aarch64, ..] = PROCESSORS;

@@ -167,7 +167,7 @@ fn link_files(
     trace: &mut Trace,
 ) -> Result<(), Failure> {
     let unpacked = trace.phase("unpack", || {
-        let raw = files.raw_inputs(arguments);
+        let raw = files.raw_inputs(arguments.files.register_link_binaries.is_some());
         if arguments.messages.trace {
             raw.iter().for_each(|input| report.list(&*input.name));
         }
@@ -198,7 +198,9 @@ fn link_files(
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
-            let options = Options { host_section, unified_index, ..options(arguments, messages, target, &unpacked) };
+            let from_host = || unpacked.host_references.kernel_roots().unwrap_or_default();
+            let kernels = given_roots(arguments).unwrap_or_else(from_host);
+            let options = Options { host_section, unified_index, kernels, ..link_options(arguments, messages, target) };
             let save = |image: &Finished<'_, '_>, report: &mut Report| {
                 save_image(arguments, room, |file| image.write_to(&mut Transfer::new(file, files.bytes())), report)
             };
@@ -207,7 +209,7 @@ fn link_files(
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && report.diagnostics().any(is_missing) {
                     compilers.lend(|compilers| name_the_units(&unpacked, &compile_options, compilers, report));
-                    explain_missing_names(&files.raw_inputs(arguments), target, report);
+                    explain_missing_names(&files.raw_inputs(false), target, report);
                     if !explains {
                         say_what_was_skipped(files, &unpacked, report);
                     }
@@ -314,7 +316,7 @@ fn save_image(
 }
 
 /// What the compiler driver compiles the host's side of the program with.
-fn registrations(ids: &[&str]) -> String {
+pub fn registrations(ids: &[&str]) -> String {
     let mut text = format!("#define NUM_PRELINKED_OBJECTS {}\n", ids.len());
     for id in ids {
         text.push_str(&format!("DEFINE_REGISTER_FUNC({id})\n"));
@@ -334,7 +336,7 @@ fn for_virtual_architecture(arguments: &LinkArguments, messages: &Messages, repo
 }
 
 /// Says what was found while inputs were read. That comes behind what there is to say about the contents of those that were read.
-fn say_how_reading_went(files: &Files<'_>, report: &mut Report) -> Result<(), Failure> {
+pub fn say_how_reading_went(files: &Files<'_>, report: &mut Report) -> Result<(), Failure> {
     if let Some(failure) = &files.failure {
         return report.fatal(failure.clone());
     }
@@ -356,7 +358,8 @@ fn say_what_was_skipped(files: &Files<'_>, unpacked: &Unpacked<'_>, report: &mut
     }
 }
 
-fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'static Target) -> UnpackOptions {
+/// How inputs are opened.
+pub fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'static Target) -> UnpackOptions {
     UnpackOptions {
         target,
         link_time_optimization: arguments.compile.link_time_optimization,
@@ -378,8 +381,17 @@ fn imitated_release(arguments: &LinkArguments) -> Option<&'static Release> {
     Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::Nvlink).map(|(_, release)| release)
 }
 
-/// What the library is asked for.
-fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Target, unpacked: &Unpacked<'_>) -> Options {
+/// The kernels to keep, if the command line says; else that is up to what host code refers to.
+pub fn given_roots(arguments: &LinkArguments) -> Option<KernelRoots> {
+    let roots = &arguments.roots;
+    if !roots.kernels_used.is_empty() || !roots.variables_used.is_empty() {
+        return Some(KernelRoots::Matching(roots.kernels_used.iter().map(|name| format!("*{name}*")).collect()));
+    }
+    (roots.host_info == HostInfo::Ignore).then_some(KernelRoots::All)
+}
+
+/// What the library is asked for, except for the kernels to keep.
+pub fn link_options(arguments: &LinkArguments, messages: &Messages, target: &'static Target) -> Options {
     let (mode, roots) = (&arguments.link, &arguments.roots);
     let imitated = imitated_release(arguments);
     let note_options = match &arguments.note.other_options {
@@ -395,13 +407,6 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
     if let Some(name) = &arguments.messages.tool_name {
         note.tool.clone_from(name);
     }
-    let kernels = if !roots.kernels_used.is_empty() || !roots.variables_used.is_empty() {
-        KernelRoots::Matching(roots.kernels_used.iter().map(|name| format!("*{name}*")).collect())
-    } else if roots.host_info == HostInfo::Ignore {
-        KernelRoots::All
-    } else {
-        unpacked.host_references.kernel_roots().unwrap_or_default()
-    };
     let release = imitated.or_else(|| Release::by_name(arguments.release.as_deref()?));
     Options {
         release: release.map_or(ReleaseChoice::AtLeast(Release::oldest()), ReleaseChoice::Exactly),
@@ -411,7 +416,6 @@ fn options(arguments: &LinkArguments, messages: &Messages, target: &'static Targ
         suppress_debug_info: mode.suppress_debug_info,
         preserve_relocations: mode.preserve_relocs,
         keep: roots.undefined.clone(),
-        kernels,
         omit_reserved_shared: mode.disable_smem_reservation,
         extended_shared: mode.enable_extended_smem,
         reserve_null_pointer: mode.reserve_null_pointer,

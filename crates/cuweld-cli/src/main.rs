@@ -3,9 +3,11 @@
 //! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
 mod beside;
+mod bundle;
 mod bytes;
 mod compilers;
 mod destination;
+mod dlink;
 mod finalizer;
 mod host_script;
 mod inputs;
@@ -37,15 +39,26 @@ fn main() -> ExitCode {
         return cuweld_toolkit::serve(arguments);
     }
     let messages = Messages::named_after(name);
+    if messages.is_fatbinary() {
+        return bundle::run(arguments.collect(), &messages);
+    }
     // Called as nvlink, the program takes inputs of any name.
-    if !messages.is_nvlink() && arguments.next_if(|first| first == shim::WORD).is_some() {
-        return shim::run(arguments, &messages);
-    }
-    if !messages.is_nvlink() && arguments.next_if(|first| first == report::WORD).is_some() {
-        return report::run(arguments, &messages);
-    }
-    if !messages.is_nvlink() && arguments.next_if(|first| first == report::COMPARE).is_some() {
-        return report::run_compare(arguments, &messages);
+    if !messages.is_nvlink() {
+        if arguments.next_if(|first| first == shim::WORD).is_some() {
+            return shim::run(arguments, &messages);
+        }
+        if arguments.next_if(|first| first == dlink::WORD).is_some() {
+            return dlink::run(arguments, &messages);
+        }
+        if arguments.next_if(|first| first == bundle::WORD).is_some() {
+            return bundle::run(arguments.collect(), &messages);
+        }
+        if arguments.next_if(|first| first == report::WORD).is_some() {
+            return report::run(arguments, &messages);
+        }
+        if arguments.next_if(|first| first == report::COMPARE).is_some() {
+            return report::run_compare(arguments, &messages);
+        }
     }
     let read_file = &mut |path: &std::path::Path| std::fs::read(path);
     match options::parse(arguments, messages.is_nvlink(), read_file) {

@@ -11,18 +11,26 @@ use std::process::ExitCode;
 pub struct Messages {
     /// Whether the program was called as `nvlink`, and so behaves like it.
     as_nvlink: bool,
+    /// Whether it was called as `fatbinary`.
+    as_fatbinary: bool,
 }
 
 impl Messages {
     /// The program behaves as the name it is called by.
     pub fn named_after(program: Option<OsString>) -> Self {
         let name = program.as_deref().map(Path::new).and_then(Path::file_stem).unwrap_or_default();
-        Messages { as_nvlink: name.to_string_lossy().starts_with("nvlink") }
+        let name = name.to_string_lossy();
+        Messages { as_nvlink: name.starts_with("nvlink"), as_fatbinary: name.starts_with(crate::bundle::NAME) }
     }
 
     /// Whether the program was called as the reference linker.
     pub fn is_nvlink(&self) -> bool {
         self.as_nvlink
+    }
+
+    /// Whether the program was called as the toolkit's program that makes fatbins.
+    pub fn is_fatbinary(&self) -> bool {
+        self.as_fatbinary
     }
 
     /// The renderer for what no option can change.
@@ -40,7 +48,7 @@ impl Messages {
             Some(DiagnosticsStyle::Rich) => Style::Rich,
             Some(DiagnosticsStyle::Json) => Style::Json,
             Some(DiagnosticsStyle::Nvlink) => Style::Nvlink,
-            None if self.as_nvlink => Style::Nvlink,
+            None if self.as_nvlink || self.as_fatbinary => Style::Nvlink,
             None => Style::Rich,
         }
     }

@@ -41,7 +41,9 @@ fn make(arguments: impl Iterator<Item = OsString>) -> Result<String, Box<Diagnos
     let profile = toolkit.join("bin/nvcc.profile");
     let text = fs::read_to_string(&profile).map_err(|error| at(&profile, error))?;
     fs::write(folder.join("nvcc.profile"), profile_for(&text, &folder, &toolkit)).map_err(|error| at(&folder, error))?;
-    for (name, target) in [("nvcc", toolkit.join("bin/nvcc")), ("crt", toolkit.join("bin/crt")), ("nvlink", own)] {
+    for (name, target) in
+        [("nvcc", toolkit.join("bin/nvcc")), ("crt", toolkit.join("bin/crt")), ("nvlink", own.clone()), ("fatbinary", own)]
+    {
         let link = folder.join(name);
         replace_link(&link, &target).map_err(|error| at(&link, error))?;
     }

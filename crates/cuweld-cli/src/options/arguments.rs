@@ -123,6 +123,16 @@ pub enum InputSource {
     LibraryFile(OsString),
 }
 
+impl InputSource {
+    /// The file, if it is not to be searched for.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            InputSource::File(path) => Some(path),
+            InputSource::Library(_) | InputSource::LibraryFile(_) => None,
+        }
+    }
+}
+
 /// Which members of an archive are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Members {

@@ -58,6 +58,12 @@ pub fn size(text: &str) -> Option<u64> {
     number::size(text.as_bytes()).ok()
 }
 
+/// The words of an options file; none, if a quotation in it does not end.
+pub fn split_options_file(text: &[u8]) -> Option<Vec<OsString>> {
+    let words = words::options_file(text).ok()?;
+    Some(words.into_iter().map(|word| String::from_utf8_lossy(&word).into_owned().into()).collect())
+}
+
 /// Reads a command line, without the program's name. `read_file` is asked for the contents of options files.
 pub fn parse(
     arguments: impl Iterator<Item = OsString>,

@@ -1,0 +1,305 @@
+//! `cuweld dlink`: the whole device link. Host objects and archives in, one host object out, with linked code for several GPUs.
+
+mod options;
+
+pub use options::{MODES, one_of};
+
+use crate::bytes;
+use crate::compilers::{compile_options, compilers};
+use crate::inputs::{self, Files};
+use crate::libraries::Processor;
+use crate::link::{given_roots, link_options, registrations, say_how_reading_went, unpack_options};
+use crate::messages::{Messages, usage_diagnostic};
+use crate::options::{Architecture, Invocation, LinkArguments};
+use crate::output::Pending;
+use crate::outputs::{Outputs, not_written, writing_failed};
+use crate::resources::{self, Size};
+use cubin::target::Target;
+use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report, WarningPolicy};
+use cuweld::inputs::{OpenInputs, Unknown, UnpackOptions, explain_missing_names};
+use cuweld::options::Options;
+use cuweld_device_link::{Bundle, Machine, Program, Request, Visibility, link_each};
+use fatbin::write::{Embedded, Settings, Wrapper};
+use options::{DeviceLinkArguments, Emit, Targets};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The word that asks for it.
+pub const WORD: &str = "dlink";
+
+/// Where the result goes if nothing is said: what nvcc does.
+const DEFAULT_OUTPUT: &str = "a_dlink.o";
+
+/// Links, prints what there is to say, and returns the status to end with.
+pub fn run(words: impl Iterator<Item = OsString>, messages: &Messages) -> ExitCode {
+    match device_link(words, messages) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::Said(status)) => status,
+        Err(Stop::Usage(text)) => {
+            let hint = "cuweld dlink -arch=sm_80,sm_90 a.o b.o libx.a -lcudadevrt -o dlink.o";
+            let diagnostic = Diagnostic::new(Message::Usage { text }).hint(format!("such as: {hint}"));
+            messages.show(&messages.own_renderer(), &[Entry::Diagnostic(diagnostic)]);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Why there is no result.
+enum Stop {
+    /// What was said already, and the status to end with.
+    Said(ExitCode),
+    /// What is wrong with the command line.
+    Usage(String),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Stop::Said(ExitCode::from(failure.exit_status()))
+    }
+}
+
+fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Result<(), Stop> {
+    let asked = DeviceLinkArguments::read(words, &|path| std::fs::read(path)).map_err(Stop::Usage)?;
+    if !asked.names_architectures {
+        return Err(Stop::Usage("no architecture is named".into()));
+    }
+    let output = asked.output.clone().unwrap_or_else(|| DEFAULT_OUTPUT.into());
+    // All that the targets share is read for the first, or for any.
+    let any = Target::all().first().map_or("", |target| target.name);
+    let first = match &asked.targets {
+        Targets::Named(targets) => targets.first().map_or(any, |target| target.name),
+        Targets::All => any,
+    };
+    let common = arguments(&asked, first, &output, false, messages)?;
+    let renderer = messages.renderer(&common);
+    bytes::report_with(&renderer);
+    let early = messages.show_found_while_reading(&renderer, &common.warnings);
+    let late: Vec<Entry> = early.map(|problem| Entry::Diagnostic(usage_diagnostic(problem))).collect();
+    messages.show(&renderer, &late);
+    refuse_listings(&common)?;
+
+    let mut report = new_report(&common);
+    let files = inputs::read(&common);
+    let result = (|| {
+        say_how_reading_went(&files, &mut report)?;
+        files.check_outputs(&common, &mut report)
+    })();
+    messages.show(&renderer, report.entries());
+    result?;
+    let count = match &asked.targets {
+        Targets::Named(targets) => targets.len().max(1),
+        Targets::All => 1,
+    };
+    let size = Size::of(files.size().saturating_mul(count), common.inputs.len().saturating_mul(count));
+    resources::start(size, resources::threads(common.execution.threads, size));
+
+    let raw = files.raw_inputs(true);
+    let unknown = if messages.as_reference(&common) { Unknown::ByName } else { Unknown::Refuse };
+    let opened = match OpenInputs::open(&raw, unknown) {
+        Ok(opened) => opened,
+        Err(message) => {
+            messages.show(&renderer, &[Entry::Diagnostic(Diagnostic::new(*message))]);
+            return Err(Stop::Said(ExitCode::FAILURE));
+        }
+    };
+    let targets = match &asked.targets {
+        Targets::Named(targets) => targets.clone(),
+        Targets::All => opened.common_targets(),
+    };
+    if matches!(asked.targets, Targets::All) && targets.is_empty() {
+        return Err(Stop::Usage("there is no GPU that every input has code for".into()));
+    }
+    let programs = link(&Inputs { files: &files, opened: &opened }, &asked, &targets, &output, messages)?;
+    let mut report = new_report(&common);
+    let written =
+        write(&programs, &asked, &common, &opened, &output, &mut report).and_then(|()| files.check_unchanged(&mut report));
+    messages.show(&renderer, report.entries());
+    Ok(written?)
+}
+
+/// What was read, and opened.
+struct Inputs<'files, 'data> {
+    files: &'files Files<'data>,
+    opened: &'files OpenInputs<'files>,
+}
+
+/// Links for every target. One that fails fails the whole, after all were tried.
+fn link(
+    inputs: &Inputs<'_, '_>,
+    asked: &DeviceLinkArguments,
+    targets: &[&'static Target],
+    output: &Path,
+    messages: &Messages,
+) -> Result<Vec<Program>, Stop> {
+    let several = targets.len() > 1;
+    let mut all = Vec::new();
+    for target in targets {
+        all.push(arguments(asked, target.name, output, several, messages)?);
+    }
+    let request = |arguments: &LinkArguments, target: &&'static Target| {
+        let roots = given_roots(arguments);
+        let request = Request {
+            unpack: UnpackOptions { leave_out_linked_modules: true, ..unpack_options(arguments, messages, target) },
+            compile: compile_options(arguments, target, false),
+            use_host_references: roots.is_none(),
+            options: Options { kernels: roots.unwrap_or_default(), ..link_options(arguments, messages, target) },
+        };
+        (request, new_report(arguments))
+    };
+    let requests = all.iter().zip(targets).map(|(arguments, target)| request(arguments, target)).collect();
+    let Some(common) = all.first() else { return Ok(Vec::new()) };
+    let results = compilers(&common.compile).lend(|compilers| link_each(inputs.opened, requests, compilers));
+    let mut programs = Vec::new();
+    let mut failed = None;
+    for ((result, mut report), (arguments, target)) in results.into_iter().zip(all.iter().zip(targets)) {
+        let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
+        if result.is_err() && !messages.as_reference(arguments) && report.diagnostics().any(is_missing) {
+            explain_missing_names(&inputs.files.raw_inputs(true), target, &mut report);
+        }
+        messages.show(&messages.renderer(arguments), report.entries());
+        match result {
+            Ok(program) => programs.push(program),
+            Err(failure) => failed = Some(failure),
+        }
+    }
+    match failed {
+        Some(failure) => Err(failure.into()),
+        None => Ok(programs),
+    }
+}
+
+/// The command line of the link for one target.
+fn arguments(
+    asked: &DeviceLinkArguments,
+    target: &str,
+    output: &Path,
+    several: bool,
+    messages: &Messages,
+) -> Result<LinkArguments, Stop> {
+    let mut words = asked.link.clone();
+    words.push(format!("--arch={target}").into());
+    words.push("-o".into());
+    words.push(output.into());
+    if several {
+        words.push("-report-arch".into());
+    }
+    let read_file = &mut |path: &Path| std::fs::read(path);
+    match crate::options::parse(words.into_iter(), read_file) {
+        Ok(Invocation::Link(arguments)) if matches!(arguments.architecture, Architecture::Real(_)) => Ok(*arguments),
+        Ok(_) => Err(Stop::Usage("dlink links: for anything else, call cuweld without this word".into())),
+        Err(error) => Err(Stop::Said(messages.usage_error(&error))),
+    }
+}
+
+/// Listings are of one link each.
+fn refuse_listings(arguments: &LinkArguments) -> Result<(), Stop> {
+    let files = &arguments.files;
+    let asked = [
+        (files.map.is_some(), "-Map"),
+        (files.dot.is_some(), "--dot"),
+        (files.time_trace.is_some(), "--time-trace"),
+        (files.save_dir.is_some(), "--save-dir"),
+        (files.time.is_some(), "-time"),
+        (arguments.compile.emit_ptx, "-emit-ptx"),
+        (arguments.link.relocatable, "-r"),
+        (arguments.compile.finalizer.is_some(), "--finalizer"),
+    ];
+    match asked.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, name)) => Err(Stop::Usage(format!("{name} is for the link of one GPU: leave out the word dlink"))),
+        None => Ok(()),
+    }
+}
+
+fn new_report(arguments: &LinkArguments) -> Report {
+    let messages = &arguments.messages;
+    Report::new(WarningPolicy { silent: messages.disable_infos, as_errors: messages.warnings_as_errors })
+        .limit_errors(messages.error_limit.filter(|&most| most > 0).map(|most| most as usize))
+}
+
+/// Writes what was asked for.
+fn write(
+    programs: &[Program],
+    asked: &DeviceLinkArguments,
+    common: &LinkArguments,
+    opened: &OpenInputs<'_>,
+    output: &Path,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let mut outputs = Outputs::begin(common, report)?;
+    let outcome = match asked.emit {
+        Emit::Cubin => add_cubins(programs, output, &mut outputs, report),
+        _ => add_bundle(programs, asked, common, opened, output, &mut outputs, report),
+    };
+    outputs.commit(outcome, report)
+}
+
+/// Adds the programs in one fatbin, and what is around that.
+fn add_bundle(
+    programs: &[Program],
+    asked: &DeviceLinkArguments,
+    common: &LinkArguments,
+    opened: &OpenInputs<'_>,
+    output: &Path,
+    outputs: &mut Outputs,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let (name, debug, compression) = (entry_name(asked, common), asked.debug, asked.compression);
+    let settings = Settings { name, debug, compression, ..Settings::default() };
+    let bundle = match Bundle::new(programs, settings.clone()) {
+        // For virtual architectures nothing is linked, and everything is registered: the driver compiles what the units have.
+        Ok(_) if programs.is_empty() => Bundle::without_code(opened.module_ids(), settings),
+        Ok(bundle) => bundle,
+        Err(unfit) => return report.fatal(Message::Internal { text: unfit.to_string() }),
+    };
+    if let Some(path) = &common.files.register_link_binaries {
+        outputs.add(path, registrations(bundle.modules()).as_bytes(), report)?;
+    }
+    let mut pending = Pending::begin(output).map_err(|error| not_written(output, &error, report))?;
+    let out = &mut pending.contents;
+    let written = match asked.emit {
+        Emit::Fatbin => bundle.fatbin().write_to(out),
+        Emit::EmbeddedC => {
+            let fatbin = bundle.fatbin().to_vec();
+            out.write_all(Embedded { fatbin: &fatbin, wrapper: Wrapper::Linked, as_array: false }.source().as_bytes())
+        }
+        Emit::Object | Emit::Cubin => {
+            let machine = asked.machine.or_else(|| opened.host_machine().and_then(Machine::by_number));
+            let machine = machine.or_else(|| Machine::by_number(Processor::named(common.cpu.as_deref()).machine()));
+            // A library that contains a unit which another one contains, too, must not register through that one's functions.
+            let usual = if asked.shared { Visibility::Hidden } else { Visibility::Default };
+            bundle.write_object(machine.unwrap_or(Machine::X86_64), asked.visibility.unwrap_or(usual), out)
+        }
+    };
+    written.map_err(|error| writing_failed(output, &error, report))?;
+    outputs.add_pending(output, pending);
+    Ok(())
+}
+
+/// The name of the fatbin's entries, as nvcc gives it.
+fn entry_name(asked: &DeviceLinkArguments, common: &LinkArguments) -> String {
+    if asked.named_after_inputs {
+        let names = common.inputs.iter().filter_map(|item| item.source.path());
+        return names.map(|path| format!("{} ", path.to_string_lossy())).collect();
+    }
+    if common.compile.link_time_optimization { "lto".to_owned() } else { String::new() }
+}
+
+/// Adds a cubin for each GPU. Of several, each is named after its GPU.
+fn add_cubins(programs: &[Program], output: &Path, outputs: &mut Outputs, report: &mut Report) -> Result<(), Failure> {
+    for program in programs {
+        let path = match programs {
+            [_] => output.to_path_buf(),
+            _ => named_after(output, program.target),
+        };
+        outputs.add(&path, &program.image, report)?;
+    }
+    Ok(())
+}
+
+/// `a.cubin` for sm_90 is `a.sm_90.cubin`.
+fn named_after(output: &Path, target: &Target) -> PathBuf {
+    let extension = output.extension().map_or("cubin".into(), |extension| extension.to_string_lossy());
+    output.with_extension(format!("{}.{extension}", target.name))
+}

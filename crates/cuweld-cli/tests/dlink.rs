@@ -1,0 +1,163 @@
+//! Whole device links. Needs nothing but the program: host objects are made here, of the cubins in `examples/two_units`.
+
+use cuweld_host_object::elf::{Object, Section};
+use fatbin::HostObject;
+use fatbin::entry::Architecture;
+use fatbin::write::{Builder, Compression, Mode, Settings};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const KERNEL: &[u8] = include_bytes!("../../../examples/two_units/kernel.cubin");
+const SCALE: &[u8] = include_bytes!("../../../examples/two_units/scale.cubin");
+const X86_64: u16 = 62;
+const AARCH64: u16 = 183;
+const PROGBITS: u32 = 1;
+
+/// A host object as a compiler makes it: a fatbin, its registration, an id.
+fn unit(id: &str, cubin: &[u8], machine: u16) -> Vec<u8> {
+    let settings =
+        Settings { relocatable: true, compression: Compression { mode: Mode::Balance, all: false }, ..Settings::default() };
+    let mut fatbin = Builder::new(settings);
+    let architecture = Architecture { number: 90, variant: cubin::target::Variant::Plain };
+    fatbin.cubin(architecture, cubin).expect("a cubin");
+    let mut object = Object::new(machine);
+    object.section(Section { align: 8, ..Section::new("__nv_relfatbin", PROGBITS, &fatbin.to_vec()) });
+    object.section(Section::new(".nvFatBinSegment", PROGBITS, &[0; 24]));
+    object.section(Section::new("__nv_module_id", PROGBITS, format!("{id}\0").as_bytes()));
+    object.to_vec()
+}
+
+fn archive(name: &str, member: &[u8]) -> Vec<u8> {
+    let header = format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", format!("{name}/"), 0, 0, 0, 644, member.len());
+    [fatbin::archive::MAGIC, header.as_bytes(), member].concat()
+}
+
+fn folder() -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    for (name, contents) in [
+        ("kernel.o", unit("_kernel", KERNEL, X86_64)),
+        ("scale.o", unit("_scale", SCALE, X86_64)),
+        ("arm_kernel.o", unit("_kernel", KERNEL, AARCH64)),
+        ("arm_scale.o", unit("_scale", SCALE, AARCH64)),
+    ] {
+        fs::write(folder.path().join(name), contents).expect("a file");
+    }
+    folder
+}
+
+fn cuweld(folder: &Path, words: &str) -> Output {
+    let program = Command::new(env!("CARGO_BIN_EXE_cuweld")).current_dir(folder).args(words.split_whitespace()).output();
+    program.expect("the program runs")
+}
+
+/// Runs the program, and expects it to succeed in silence.
+fn expect(folder: &Path, words: &str) {
+    let output = cuweld(folder, words);
+    assert!(output.status.success() && output.stderr.is_empty(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The names of an object's symbols that others can see, with their visibility.
+fn defined(object: &[u8]) -> Vec<String> {
+    HostObject::parse(object).expect("an object").names_for_the_host().into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn an_object_holds_what_a_link_gives_and_registers_the_units() {
+    let folder = folder();
+    let folder = folder.path();
+    expect(folder, "dlink -arch=sm_90 kernel.o scale.o -o dlink.o");
+    expect(folder, "-arch=sm_90 kernel.o scale.o -o linked.cubin");
+    let bytes = fs::read(folder.join("dlink.o")).expect("an object");
+    let object = HostObject::parse(&bytes).expect("an object");
+    assert_eq!((object.elf.machine, object.linked_module_ids.clone()), (X86_64, vec!["_kernel", "_scale"]));
+    let [section] = object.linked_code[..] else { panic!("one section") };
+    let fatbin = section.fatbins().next().expect("a fatbin").expect("a fatbin");
+    let entry = fatbin.entries().next().expect("an entry").expect("an entry");
+    assert_eq!(entry.payload, fs::read(folder.join("linked.cubin")).expect("a cubin"));
+    assert_eq!(defined(&bytes), ["__cudaRegisterLinkedBinary_kernel", "__cudaRegisterLinkedBinary_scale"]);
+    // A second device link passes over units that are linked.
+    expect(folder, "dlink -arch=sm_90 dlink.o kernel.o scale.o -o again.o");
+    let again = fs::read(folder.join("again.o")).expect("an object");
+    assert!(HostObject::parse(&again).expect("an object").linked_module_ids.is_empty());
+}
+
+#[test]
+fn the_host_is_that_of_the_inputs() {
+    let folder = folder();
+    let machine = |words: &str| {
+        expect(folder.path(), words);
+        let bytes = fs::read(folder.path().join("d.o")).expect("an object");
+        HostObject::parse(&bytes).expect("an object").elf.machine
+    };
+    assert_eq!(machine("dlink -arch=sm_90 arm_kernel.o arm_scale.o -o d.o"), AARCH64);
+    assert_eq!(machine("dlink -arch=sm_90 kernel.o scale.o --host=aarch64 -o d.o"), AARCH64);
+    assert_eq!(machine("dlink -arch=sm_90 kernel.o scale.o -o d.o"), X86_64);
+}
+
+#[test]
+fn every_output_holds_the_same() {
+    let folder = folder();
+    let folder = folder.path();
+    let read = |name: &str| fs::read(folder.join(name)).expect("a file");
+    expect(folder, "dlink -arch=sm_90 kernel.o scale.o -o dlink.o --threads=1");
+    expect(folder, "dlink --architectures=all kernel.o scale.o -o all.o --threads=4");
+    assert_eq!(read("dlink.o"), read("all.o"));
+    expect(folder, "dlink -gencode arch=compute_90,code=sm_90 kernel.o scale.o --emit=fatbin -o d.fatbin");
+    assert!(read("dlink.o").ends_with(&read("d.fatbin")));
+    expect(folder, "dlink -arch=sm_90 -cubin kernel.o scale.o -o d.cubin");
+    assert!(read("d.fatbin").ends_with(&read("d.cubin")));
+    expect(folder, "fatbin --create=made.fatbin -64 -link --image3=kind=elf,sm=90,file=d.cubin --embedded-fatbin=made.c");
+    assert_eq!(read("made.fatbin"), read("d.fatbin"));
+    expect(folder, "fatbin --create=old.fatbin -64 -link -im=profile=sm_90,file=d.cubin");
+    assert_eq!(read("old.fatbin"), read("d.fatbin"));
+    expect(folder, "dlink -arch=sm_90 kernel.o scale.o --emit=embedded-c -o d.c");
+    assert_eq!(read("made.c"), read("d.c"));
+    // Virtual architectures add nothing, and everything is registered.
+    expect(folder, "dlink -arch=compute_90 kernel.o scale.o -o virtual.o");
+    let object = read("virtual.o");
+    assert_eq!(HostObject::parse(&object).expect("an object").linked_module_ids, ["_kernel", "_scale"]);
+}
+
+#[test]
+fn one_gpu_that_fails_fails_the_whole() {
+    let folder = folder();
+    let output = cuweld(folder.path(), "dlink -arch=sm_90,sm_90a kernel.o -o dlink.o");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(255), "{said}");
+    for target in ["(target: sm_90)", "(target: sm_90a)"] {
+        assert!(said.contains(target), "{said}");
+    }
+    assert!(!folder.path().join("dlink.o").exists());
+    for (words, expected) in [
+        ("dlink kernel.o -o d.o", "no architecture"),
+        ("dlink -arch=sm_1 kernel.o -o d.o", "sm_1"),
+        ("dlink -arch=sm_90 missing.o -o d.o", "missing.o"),
+        ("dlink -arch=sm_90 -Map=m kernel.o scale.o -o d.o", "-Map"),
+        ("dlink -arch=sm_90 kernel.o scale.o -o kernel.o", "kernel.o"),
+    ] {
+        let output = cuweld(folder.path(), words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(expected), "{words}: {said}");
+    }
+}
+
+#[test]
+fn the_runtime_library_is_unpacked_only_if_it_is_needed() {
+    let folder = folder();
+    let folder = folder.path();
+    let mut member = unit("_runtime", SCALE, X86_64);
+    fs::write(folder.join("libcudadevrt.a"), archive("r.o", &member)).expect("a file");
+    expect(folder, "dlink -arch=sm_90 kernel.o -L. -lcudadevrt -o dlink.o");
+    let object = fs::read(folder.join("dlink.o")).expect("an object");
+    assert_eq!(HostObject::parse(&object).expect("an object").linked_module_ids, ["_kernel", "_runtime"]);
+    // What is wrong with it is not even seen if it is not needed.
+    let frame = member.windows(4).position(|bytes| bytes == [0x28, 0xb5, 0x2f, 0xfd]).expect("a zstd frame");
+    member[frame + 4..frame + 40].fill(0xff);
+    fs::write(folder.join("libcudadevrt.a"), archive("r.o", &member)).expect("a file");
+    assert!(!cuweld(folder, "dlink -arch=sm_90 kernel.o -L. -lcudadevrt -o dlink.o").status.success());
+    expect(folder, "dlink -arch=sm_90 kernel.o scale.o -L. -lcudadevrt -o dlink.o");
+    let object = fs::read(folder.join("dlink.o")).expect("an object");
+    assert_eq!(HostObject::parse(&object).expect("an object").linked_module_ids, ["_kernel", "_scale"]);
+}

@@ -1,0 +1,2 @@
+extern "C" void launch_first();
+int main() { launch_first(); }
