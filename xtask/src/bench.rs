@@ -4,6 +4,7 @@
 //! program given as `--baseline` takes its place: the last release, to see what became slower since.
 
 mod axes;
+mod host;
 mod inputs;
 mod measure;
 mod page;

@@ -14,10 +14,23 @@ pub struct Axis {
     pub programs: &'static str,
     /// What the code is for.
     pub architecture: &'static str,
+    /// How it is given to the linker.
+    pub given: Given,
     /// How many there are of it.
     pub sizes: &'static [usize],
     /// The units of a program of some size.
     pub units: fn(usize) -> Vec<Copies>,
+}
+
+/// How code is given to the linker.
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
+pub enum Given {
+    /// As cubins.
+    Cubins,
+    /// In host objects, packed as compilers do, for these architectures; with the device runtime library beside them, as compilers do.
+    HostObjects(&'static [&'static str]),
+    /// The same, in one archive.
+    Archive(&'static [&'static str]),
 }
 
 /// A unit, and how often it is there.
@@ -32,6 +45,7 @@ pub struct Copies {
 
 const DECADES: &[usize] = &[10, 100, 1_000, 10_000, 100_000];
 const MEGABYTES: &[usize] = &[1, 10, 100, 1_000];
+const OBJECTS: &[usize] = &[2, 10, 50, 500];
 /// With each level, the number of call paths doubles.
 const LEVELS: &[usize] = &[10, 15, 20, 25, 30, 35, 40];
 
@@ -43,6 +57,7 @@ pub const AXES: &[Axis] = &[
         counts: "files",
         programs: "Half of the files hold a kernel, half the functions that they call, one in each.",
         architecture: "sm_90",
+        given: Given::Cubins,
         sizes: DECADES,
         units: files,
     },
@@ -52,6 +67,7 @@ pub const AXES: &[Axis] = &[
         counts: "functions",
         programs: "Up to 1,000 functions in a file: a kernel and the tree of those it calls.",
         architecture: "sm_90",
+        given: Given::Cubins,
         sizes: DECADES,
         units: functions,
     },
@@ -61,6 +77,7 @@ pub const AXES: &[Axis] = &[
         counts: "functions",
         programs: "The same for sm_120, where the reference generates the machine code anew.",
         architecture: "sm_120",
+        given: Given::Cubins,
         sizes: DECADES,
         units: functions,
     },
@@ -70,6 +87,7 @@ pub const AXES: &[Axis] = &[
         counts: "variables",
         programs: "Up to 1,000 variables in a file.",
         architecture: "sm_90",
+        given: Given::Cubins,
         sizes: DECADES,
         units: symbols,
     },
@@ -79,6 +97,7 @@ pub const AXES: &[Axis] = &[
         counts: "pointers",
         programs: "Tables of up to 1,000 pointers, half of them to the next file.",
         architecture: "sm_90",
+        given: Given::Cubins,
         sizes: DECADES,
         units: relocations,
     },
@@ -88,6 +107,7 @@ pub const AXES: &[Axis] = &[
         counts: "calls",
         programs: "Up to 25 kernels in a file, each of which calls the up to 40 functions of the next file.",
         architecture: "sm_90",
+        given: Given::Cubins,
         sizes: DECADES,
         units: calls,
     },
@@ -97,6 +117,7 @@ pub const AXES: &[Axis] = &[
         counts: "levels",
         programs: "Levels of two functions; each calls both of the next level, so that the number of paths doubles with each level.",
         architecture: "sm_90",
+        given: Given::Cubins,
         sizes: LEVELS,
         units: call_paths,
     },
@@ -106,10 +127,44 @@ pub const AXES: &[Axis] = &[
         counts: "MB",
         programs: "Tables of up to 100 MB, one in a file.",
         architecture: "sm_90",
+        given: Given::Cubins,
         sizes: MEGABYTES,
         units: tables,
     },
+    Axis {
+        name: "host-objects",
+        title: "Host objects",
+        counts: "objects",
+        programs: "What nvcc runs: host objects with packed code, and `-lcudadevrt`. Three kernels and three functions in each.",
+        architecture: "sm_90",
+        given: Given::HostObjects(&["sm_90"]),
+        sizes: OBJECTS,
+        units: host_objects,
+    },
+    Axis {
+        name: "six-architectures",
+        title: "Host objects for six GPUs",
+        counts: "objects",
+        programs: "The same with code for six GPUs in each object, of which one is linked for.",
+        architecture: "sm_90",
+        given: Given::HostObjects(SIX),
+        sizes: OBJECTS,
+        units: host_objects,
+    },
+    Axis {
+        name: "archive",
+        title: "An archive of host objects",
+        counts: "members",
+        programs: "The same with the objects in an archive.",
+        architecture: "sm_90",
+        given: Given::Archive(&["sm_90"]),
+        sizes: OBJECTS,
+        units: host_objects,
+    },
 ];
+
+/// GPUs that a program is compiled for.
+const SIX: &[&str] = &["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120"];
 
 /// More than this of one thing is spread over several files.
 const MOST_IN_A_FILE: usize = 1_000;
@@ -152,6 +207,10 @@ fn calls(size: usize) -> Vec<Copies> {
 fn tables(size: usize) -> Vec<Copies> {
     let in_each = size.min(100);
     vec![Copies { ptx: ptx::variables(1), count: size / in_each, table: in_each * 1_000_000 }]
+}
+
+fn host_objects(size: usize) -> Vec<Copies> {
+    vec![Copies { ptx: ptx::calls(3, 3), count: size, table: 0 }]
 }
 
 fn call_paths(size: usize) -> Vec<Copies> {

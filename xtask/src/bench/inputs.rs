@@ -9,7 +9,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::axes::{Axis, Copies};
+use super::axes::{Axis, Copies, Given};
+use super::host;
 use super::ptx::{NEXT, OWN};
 use cubin::elf::{Header, SectionHeader};
 use cubin::section::SectionType;
@@ -32,7 +33,9 @@ impl Inputs {
     pub fn paths(&self) -> Result<impl Iterator<Item = Result<PathBuf, String>> + use<>, String> {
         let (list, folder) = (self.folder.join(LIST), self.folder.clone());
         let names = BufReader::new(File::open(&list).map_err(failed(&list))?).lines();
-        Ok(names.map(move |name| Ok(folder.join(name.map_err(failed(&list))?))))
+        // Options are there, too.
+        let is_file = |name: &io::Result<String>| !name.as_ref().is_ok_and(|name| name.starts_with('-'));
+        Ok(names.filter(is_file).map(move |name| Ok(folder.join(name.map_err(failed(&list))?))))
     }
 }
 
@@ -41,21 +44,15 @@ pub fn make(axis: &Axis, size: usize, work: &Path) -> Result<Inputs, String> {
     let folder = work.join(axis.name).join(size.to_string());
     let units = (axis.units)(size);
     // Written last, so that it is there only if everything else is; and other programs have another one.
-    let seal = folder.join(format!("complete-{:016x}", fingerprint(&units, axis.architecture)));
+    let seal = folder.join(format!("complete-{:016x}", fingerprint(&units, axis)));
     if !seal.exists() {
         _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(failed(&folder))?;
-        let mut names = String::new();
-        for (kind, unit) in units.iter().enumerate() {
-            let template = with_table(assemble(&unit.ptx, axis.architecture, work)?, unit.table);
-            for number in 0..unit.count {
-                let name = format!("unit_{kind}_{number:05}.cubin");
-                let path = folder.join(&name);
-                fs::write(&path, copy(&template, number, unit.count)).map_err(failed(&path))?;
-                names += &name;
-                names.push('\n');
-            }
-        }
+        let names = match axis.given {
+            Given::Cubins => write_cubins(&units, axis.architecture, &folder, work)?,
+            Given::HostObjects(architectures) => host::write_objects(&units, architectures, &folder, work)?,
+            Given::Archive(architectures) => host::write_archive(&units, architectures, &folder, work)?,
+        };
         let list = folder.join(LIST);
         fs::write(&list, names).map_err(failed(&list))?;
         fs::write(&seal, "").map_err(failed(&seal))?;
@@ -69,8 +66,24 @@ pub fn make(axis: &Axis, size: usize, work: &Path) -> Result<Inputs, String> {
     Ok(inputs)
 }
 
+/// Writes every copy of every unit, and gives the list of their names.
+fn write_cubins(units: &[Copies], architecture: &str, folder: &Path, work: &Path) -> Result<String, String> {
+    let mut names = String::new();
+    for (kind, unit) in units.iter().enumerate() {
+        let template = with_table(assemble(&unit.ptx, architecture, work)?, unit.table);
+        for number in 0..unit.count {
+            let name = format!("unit_{kind}_{number:05}.cubin");
+            let path = folder.join(&name);
+            fs::write(&path, copy(&template, number, unit.count)).map_err(failed(&path))?;
+            names += &name;
+            names.push('\n');
+        }
+    }
+    Ok(names)
+}
+
 /// Assembles a unit, unless that was done before.
-fn assemble(ptx: &str, architecture: &str, work: &Path) -> Result<Vec<u8>, String> {
+pub(super) fn assemble(ptx: &str, architecture: &str, work: &Path) -> Result<Vec<u8>, String> {
     let folder = work.join("templates");
     fs::create_dir_all(&folder).map_err(failed(&folder))?;
     let stem = folder.join(format!("{:016x}", fingerprint_of(&(ptx, architecture))));
@@ -115,7 +128,7 @@ fn with_table(mut unit: Vec<u8>, size: usize) -> Vec<u8> {
 }
 
 /// The unit with the names of copy `number`.
-fn copy(template: &[u8], number: usize, count: usize) -> Vec<u8> {
+pub(super) fn copy(template: &[u8], number: usize, count: usize) -> Vec<u8> {
     let own = format!("unit_{number:05}");
     let next = format!("unit_{:05}", (number + 1) % count);
     let mut bytes = template.to_vec();
@@ -132,9 +145,12 @@ fn copy(template: &[u8], number: usize, count: usize) -> Vec<u8> {
     bytes
 }
 
-fn fingerprint(units: &[Copies], architecture: &str) -> u64 {
+fn fingerprint(units: &[Copies], axis: &Axis) -> u64 {
     let parts: Vec<_> = units.iter().map(|unit| (unit.ptx.as_str(), unit.count, unit.table)).collect();
-    fingerprint_of(&(parts, architecture))
+    match axis.given {
+        Given::Cubins => fingerprint_of(&(parts, axis.architecture)),
+        given => fingerprint_of(&(parts, axis.architecture, given)),
+    }
 }
 
 fn fingerprint_of(value: &impl Hash) -> u64 {
