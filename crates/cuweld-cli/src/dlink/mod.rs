@@ -13,6 +13,7 @@ use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, Invocation, LinkArguments};
 use crate::output::Pending;
 use crate::outputs::{Outputs, not_written, writing_failed};
+use crate::progress::Progress;
 use crate::resources::{self, Size};
 use cubin::target::Target;
 use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report, WarningPolicy};
@@ -142,7 +143,7 @@ fn link(
         let roots = given_roots(arguments);
         let request = Request {
             unpack: UnpackOptions { leave_out_linked_modules: true, ..unpack_options(arguments, messages, target) },
-            compile: compile_options(arguments, target, false),
+            compile: compile_options(arguments, target, false, false),
             use_host_references: roots.is_none(),
             options: Options { kernels: roots.unwrap_or_default(), ..link_options(arguments, messages, target) },
         };
@@ -150,7 +151,10 @@ fn link(
     };
     let requests = all.iter().zip(targets).map(|(arguments, target)| request(arguments, target)).collect();
     let Some(common) = all.first() else { return Ok(Vec::new()) };
-    let results = compilers(&common.compile).lend(|compilers| link_each(inputs.opened, requests, compilers));
+    let progress = Progress::start(common.compile.progress);
+    let compilers = compilers(&common.compile, messages.is_nvlink(), progress.as_ref());
+    let results = compilers.lend(|compilers| link_each(inputs.opened, requests, compilers));
+    drop(progress);
     let mut programs = Vec::new();
     let mut failed = None;
     for ((result, mut report), (arguments, target)) in results.into_iter().zip(all.iter().zip(targets)) {
@@ -186,7 +190,7 @@ fn arguments(
         words.push("-report-arch".into());
     }
     let read_file = &mut |path: &Path| std::fs::read(path);
-    match crate::options::parse(words.into_iter(), read_file) {
+    match crate::options::parse(words.into_iter(), messages.is_nvlink(), read_file) {
         Ok(Invocation::Link(arguments)) if matches!(arguments.architecture, Architecture::Real(_)) => Ok(*arguments),
         Ok(_) => Err(Stop::Usage("dlink links: for anything else, call cuweld without this word".into())),
         Err(error) => Err(Stop::Said(messages.usage_error(&error))),
