@@ -87,6 +87,7 @@ impl Request {
                 limit: None,
                 unknown: cuweld::inputs::Unknown::Refuse,
                 warn_of_missing_code: true,
+                imitations: cuweld::imitations::Imitations::NONE,
                 leave_out_linked_modules: true,
             },
             compile: CompileOptions::new(target),
