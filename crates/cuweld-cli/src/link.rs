@@ -185,6 +185,8 @@ fn link_files(
     drop(progress);
     say_what_was_compiled(&compilers.done(), arguments, target, outputs, trace);
     let lowered = lowered?;
+    // The result once more, if a report on it is wanted.
+    let mut reported = None;
     let (linked, ids) = match lowered {
         Lowered::Finished(image) => {
             let is_runtime = |unit: usize| unpacked.units.get(unit).is_some_and(|unit| unit.demand == Demand::Runtime);
@@ -194,6 +196,7 @@ fn link_files(
             if explains && !arguments.compile.emit_ptx {
                 list_kernels(&image, report);
             }
+            reported = arguments.files.report.as_ref().map(|_| image.to_vec());
             (save_image(arguments, room, |file| file.write_all(&image), report).map(|image| Linked { image, map: None }), ids)
         }
         Lowered::Objects(objects) => {
@@ -202,6 +205,7 @@ fn link_files(
             let kernels = given_roots(arguments).unwrap_or_else(from_host);
             let options = Options { host_section, unified_index, kernels, ..link_options(arguments, messages, target) };
             let save = |image: &Finished<'_, '_>, report: &mut Report| {
+                reported = arguments.files.report.as_ref().and_then(|_| image.to_vec().ok());
                 save_image(arguments, room, |file| image.write_to(&mut Transfer::new(file, files.bytes())), report)
             };
             let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
@@ -235,6 +239,11 @@ fn link_files(
     add_side_files(outputs, &ids, map.as_deref(), arguments, report)?;
     if let Some(failure) = failure {
         return Err(failure);
+    }
+    if let (Some(path), Some(image)) = (&arguments.files.report, reported) {
+        let account = report.outline().and_then(|outline| outline.account.as_ref());
+        let text = crate::report::on_link(path, arguments.output.as_deref(), &image, account);
+        outputs.add(path, &text, report)?;
     }
     match &arguments.files.time_trace {
         Some(path) => outputs.add(path, trace.to_json().as_bytes(), report),
@@ -434,6 +443,7 @@ pub fn link_options(arguments: &LinkArguments, messages: &Messages, target: &'st
         }),
         listings: Listings {
             removed: arguments.messages.print_gc_sections,
+            account: arguments.files.report.is_some(),
             graphviz: arguments.files.dot.is_some(),
             why_live: arguments.messages.why_live.clone(),
             map: arguments.files.map.as_ref().map(|_| match arguments.files.cref {

@@ -48,8 +48,11 @@ impl Outputs {
         }
     }
 
-    /// Adds a file that is complete.
+    /// Adds a file that is complete; `-` is standard output.
     pub fn add(&mut self, path: &Path, bytes: &[u8], report: &mut Report) -> Result<(), Failure> {
+        if path == Path::new("-") {
+            return std::io::stdout().write_all(bytes).map_err(|error| writing_failed(path, &error, report));
+        }
         let mut pending = Pending::begin(path).map_err(|error| not_written(path, &error, report))?;
         pending.contents.write_all(bytes).map_err(|error| writing_failed(path, &error, report))?;
         self.add_pending(path, pending);

@@ -6,6 +6,7 @@ use crate::bytes::Bytes;
 use crate::messages::Messages;
 use crate::output;
 use arguments::Arguments;
+use cuweld::account::Account;
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
 use cuweld_report::budget::Budget;
 use cuweld_report::compare::Comparison;
@@ -30,7 +31,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> Ex
         if arguments.files.is_empty() {
             return Err(usage("no file to report on"));
         }
-        let report = arguments.select(of_files(&arguments.files)?);
+        let made = if let [file] = arguments.files.as_slice() { either(file)? } else { of_files(&arguments.files)? };
+        let report = arguments.select(made);
         arguments.write(&|format, out| write_report(&report, format, arguments.all, out))?;
         arguments.write_baseline(&report)?;
         arguments.check(&report, None)
@@ -131,8 +133,17 @@ fn write_file(path: &Path, write: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> 
     written.map_err(|error| not_written(path, &error))
 }
 
+/// The report on a link, as the name of its file asks for it.
+pub fn on_link(path: &Path, output: Option<&Path>, image: &[u8], account: Option<&Account>) -> Vec<u8> {
+    let report = cuweld_report::of_link(&output.unwrap_or(Path::new("")).to_string_lossy(), image, account);
+    let mut bytes = Vec::new();
+    // Memory takes whatever is written to it.
+    _ = write_report(&report, Format::of_file(&path.to_string_lossy()), true, &mut bytes);
+    bytes
+}
+
 /// Writes a report.
-pub fn write_report(report: &Report, format: Format, all: bool, out: &mut dyn Write) -> io::Result<()> {
+fn write_report(report: &Report, format: Format, all: bool, out: &mut dyn Write) -> io::Result<()> {
     let options = if all { TextOptions { most: None } } else { TextOptions::default() };
     match format {
         Format::Json => render::json(report, out),

@@ -48,6 +48,22 @@ fn a_report_is_written_as_its_name_says() {
 }
 
 #[test]
+fn a_link_reports_what_it_took_and_left() {
+    let folder = TempDir::new().expect("a folder");
+    let (output, report) = (folder.path().join("out.cubin"), folder.path().join("out-%a.json"));
+    let arguments =
+        ["-arch=sm_90", "a.cubin", "b.cubin", "-o", output.to_str().expect("text"), "--report", report.to_str().expect("text")];
+    let linked = cuweld(&case("dead_functions"), &arguments);
+    assert!(linked.status.success(), "{}", text(&linked.stderr));
+    let written = fs::read_to_string(folder.path().join("out-sm_90.json")).expect("written");
+    for part in ["\"name\":\"unused\"", "no kernel reaches it", "\"reason\":\"is a kernel\"", "\"own_registers\""] {
+        assert!(written.contains(part), "{part}: {written}");
+    }
+    let shown = cuweld(&case("dead_functions"), &[&arguments[..5], &["--report=-", "-Map=-"]].concat());
+    assert!(text(&shown.stdout).contains("  removed unused_as_well, 256 B: no kernel reaches it\n"), "{}", text(&shown.stdout));
+}
+
+#[test]
 fn a_comparison_says_because_of_what() {
     let folder = programs();
     let shown = cuweld(folder.path(), &["compare", "old.cubin", "new.cubin"]);

@@ -23,6 +23,7 @@ pub mod budget;
 pub mod compare;
 pub mod examine;
 mod fingerprint;
+mod linked;
 pub mod model;
 mod names;
 pub mod occupancy;
@@ -30,4 +31,5 @@ pub mod render;
 
 pub use compare::compare;
 pub use examine::{Examined, examine};
+pub use linked::of_link;
 pub use model::Report;

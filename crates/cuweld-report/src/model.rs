@@ -239,6 +239,9 @@ pub struct Function {
     pub kind: Kind,
     /// The cubin it is in, by index.
     pub image: u32,
+    /// The object that it came from, by its index among the inputs of the link.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<u32>,
     /// Bytes of machine code.
     pub code: u64,
     /// Registers per thread; of a linked kernel, with everything it calls.

@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod account;
 pub mod demangle;
 pub mod diagnostics;
 mod id;

@@ -57,7 +57,7 @@ pub fn link_with<Image>(
     })?;
     // What is wrong with the program as a whole: all of it is said before the link ends.
     trace.phase("check", || {
-        why_live::list(&why_live::Facts { inputs, resolution, graph, live, options }, report);
+        let account = why_live::list(&why_live::Facts { inputs, resolution, graph, live, attributes, options }, report);
         undefined::check(inputs, resolution, live, options, report);
         versions::check_parameters(inputs, resolution, options, report);
         reserved::check(&reserved::Facts { resolution, live, attributes, properties }, options, report);
@@ -67,7 +67,7 @@ pub fn link_with<Image>(
             listing::Resources { resolution, live, plan, layout, attributes, properties, options }.list(report);
         }
         let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live));
-        report.keep(Outline { left_out: inputs.left_out().to_vec(), graphviz });
+        report.keep(Outline { left_out: inputs.left_out().to_vec(), graphviz, account });
         report.checkpoint()
     })?;
     // Names depend on nothing that comes now, so they get their places meanwhile.

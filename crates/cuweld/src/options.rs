@@ -143,6 +143,8 @@ pub enum KernelRoots {
 pub struct Listings {
     /// The functions that were removed (`--print-gc-sections`).
     pub removed: bool,
+    /// What became of every function, for a report (`--report`).
+    pub account: bool,
     /// Who may call whom, in Graphviz's language (`-dot`).
     pub graphviz: bool,
     /// Names, mangled or not, of which to say why they stay (`--why-live`).

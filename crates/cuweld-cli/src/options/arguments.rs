@@ -88,10 +88,14 @@ impl LinkArguments {
         self.inputs.iter().filter(is_file).chain(self.inputs.iter().filter(move |item| !is_file(item)))
     }
 
-    /// Every file that the link writes.
+    /// Every file that the link writes. Standard output (`-`) is none.
     pub fn outputs(&self) -> impl Iterator<Item = &Path> {
-        let SideFiles { register_link_binaries, time, dot, map, time_trace, .. } = &self.files;
-        [&self.output, register_link_binaries, time, dot, map, time_trace].into_iter().flatten().map(PathBuf::as_path)
+        let SideFiles { register_link_binaries, time, dot, map, report, time_trace, .. } = &self.files;
+        [&self.output, register_link_binaries, time, dot, map, report, time_trace]
+            .into_iter()
+            .flatten()
+            .map(PathBuf::as_path)
+            .filter(|path| *path != Path::new("-"))
     }
 
     /// Every file that the link reads besides its inputs.
@@ -351,6 +355,8 @@ pub struct SideFiles {
     pub dot: Option<PathBuf>,
     /// What went where (`--Map`).
     pub map: Option<PathBuf>,
+    /// What was linked (`--report`).
+    pub report: Option<PathBuf>,
     /// Add cross references to the map (`--cref`).
     pub cref: bool,
     /// When phases ran (`--time-trace`).

@@ -202,7 +202,8 @@ fn side_files(typed: &Typed) -> SideFiles {
         register_link_binaries: path(typed, Id::RegisterLinkBinaries),
         time: path(typed, Id::Time),
         dot: path(typed, Id::DotFile),
-        map: path(typed, Id::Map),
+        map: listing(typed, Id::Map),
+        report: listing(typed, Id::Report),
         cref: typed.has(Id::Cref),
         time_trace: path(typed, Id::TimeTrace),
         save_dir: path(typed, Id::SaveDir),
@@ -211,6 +212,15 @@ fn side_files(typed: &Typed) -> SideFiles {
 
 fn path(typed: &Typed, id: Id) -> Option<PathBuf> {
     typed.text(id).map(PathBuf::from)
+}
+
+/// The file of a listing. `%a` in its name is the architecture, so that several do not overwrite each other's.
+fn listing(typed: &Typed, id: Id) -> Option<PathBuf> {
+    let name = text(typed, id)?;
+    match text(typed, Id::Arch).filter(|_| name.contains("%a")) {
+        Some(architecture) => Some(name.replace("%a", &architecture).into()),
+        None => path(typed, id),
+    }
 }
 
 fn text(typed: &Typed, id: Id) -> Option<String> {

@@ -27,6 +27,7 @@ const TREATMENTS: &[(Id, Treatment)] = &[
     (Id::Time, Treatment::Writes),
     (Id::DotFile, Treatment::Writes),
     (Id::Map, Treatment::Writes),
+    (Id::Report, Treatment::Writes),
     (Id::TimeTrace, Treatment::Writes),
     (Id::Library, Treatment::LeftOut),
     (Id::LibraryPath, Treatment::LeftOut),

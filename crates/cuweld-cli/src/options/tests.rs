@@ -86,7 +86,7 @@ fn groups_must_be_closed_and_not_nested() {
 fn extensions_reach_their_fields() -> Result<(), String> {
     let link = link(&[
         "a.o", "-u", "f", "--undefined=g", "-z", "now", "--diagnostics=json", "--threads=4", "--no-command-line-note",
-        "--compat=nvlink-13.4.92", "--release=13.2", "--save-dir=D", "--print-gc-sections", "--why-live=k", "--trace", "-Map=M", "--cref",
+        "--compat=nvlink-13.4.92", "--release=13.2", "--save-dir=D", "--print-gc-sections", "--why-live=k", "--trace", "-Map=M-%a", "--report=R", "--cref",
         "--error-limit=0", "--toolkit=T", "--time-trace=J", "--finalizer", "F", "--max-unpacked=2G",
     ])?;
     assert_eq!(link.roots.undefined, ["f", "g"]);
@@ -99,7 +99,8 @@ fn extensions_reach_their_fields() -> Result<(), String> {
     assert!(link.note.omit_options);
     assert_eq!((link.compat.as_deref(), link.release.as_deref()), (Some("nvlink-13.4.92"), Some("13.2")));
     assert_eq!(link.files.save_dir, Some(PathBuf::from("D")));
-    assert_eq!(link.files.map, Some(PathBuf::from("M")));
+    assert_eq!(link.files.map, Some(PathBuf::from("M-sm_90")));
+    assert_eq!(link.files.report, Some(PathBuf::from("R")));
     assert_eq!(link.files.time_trace, Some(PathBuf::from("J")));
     assert_eq!(link.compile.toolkit, Some(PathBuf::from("T")));
     assert_eq!(link.compile.finalizer, Some(PathBuf::from("F")));

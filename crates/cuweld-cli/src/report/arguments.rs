@@ -9,7 +9,7 @@ pub const REPORT_USAGE: &str = "\
 usage: cuweld report [options] FILE...
 
 Shows what device code is in cubins, fatbins, objects, archives, programs and shared libraries: kernels with their
-registers, stack, shared memory and size, and who is to blame for them.
+registers, stack, shared memory and size, and who is to blame for them. A report (JSON) is written in another format.
 
   --format=text|md|json|html  how to write it; by default what the name of the output says, or text
   -o FILE                     where to write it; by default to standard output

@@ -67,7 +67,15 @@ pub(super) fn examine(bytes: &[u8], names: &Names) -> cubin::Result<ImageFacts> 
     let variables = facts.variables();
     let relocatable = file.header().kind == elf::ET_REL;
     let Found { mut functions, prototypes, .. } = facts.found;
-    explain(&mut functions, &prototypes, relocatable);
+    for function in &mut functions {
+        // Of a linked kernel, that is what all it calls needs.
+        let is_own = relocatable || function.kind == Kind::Function;
+        function.own_registers = Some(function.registers).filter(|_| is_own && function.kind != Kind::External);
+    }
+    // What an object is going to call is known only once it is linked.
+    if !relocatable {
+        explain(&mut functions, &prototypes);
+    }
     let letter = if file.is_accelerated() { "a" } else { "" };
     let toolkit = file.toolkit();
     let image = Image { relocatable, toolkit, bytes: bytes.len() as u64, parts: parts::of(&file), ..Image::default() };
@@ -255,10 +263,13 @@ impl<'data> Reading<'_, 'data> {
 
     fn read_call(&mut self, edge: Edge) -> Option<()> {
         match edge {
-            Edge::Call { caller, callee } => {
-                let caller = *self.found.by_symbol.get(&caller)?;
-                let callee = self.callee(callee)?;
-                self.function(caller)?.calls.push(callee);
+            Edge::Call { caller: calling, callee: called } => {
+                let caller = *self.found.by_symbol.get(&calling)?;
+                let callee = self.callee(called)?;
+                // An alias "calls" the function whose code it names; that is no recursion.
+                if caller != callee || calling == called {
+                    self.function(caller)?.calls.push(callee);
+                }
             }
             Edge::AddressTaken { function, prototype } => {
                 let function = self.callee(function)?;
@@ -358,22 +369,14 @@ fn memory_of(symbol: &Symbol<'_>, section: Option<&Section<'_>>) -> Option<Memor
     }
 }
 
-/// Finds out who is to blame.
-fn explain(functions: &mut [Function], prototypes: &[Vec<u32>], relocatable: bool) {
-    for function in functions.iter_mut() {
-        // Of a linked kernel, that is what all it calls needs.
-        let is_own = relocatable || function.kind == Kind::Function;
-        function.own_registers = Some(function.registers).filter(|_| is_own && function.kind != Kind::External);
-    }
-    // What an object is going to call is known only once it is linked.
-    if relocatable {
-        return;
-    }
+/// Finds out who is to blame, given what each function needs by itself as far as that is known.
+pub(crate) fn explain(functions: &mut [Function], prototypes: &[Vec<u32>]) {
     let graph = call_graph(functions, prototypes);
     let blame = Blame::of(&graph);
     let count = functions.len();
     let shown = |path: Vec<u32>| path.into_iter().filter(|&index| (index as usize) < count).collect::<Vec<u32>>();
     for (index, kernel) in (0..).zip(functions.iter_mut()).filter(|(_, function)| function.kind == Kind::Kernel) {
+        kernel.registers_path.clear();
         match blame.registers(index) {
             (needed, path) if needed == kernel.registers && path.len() > 1 => kernel.registers_path = shown(path),
             // Nothing that it calls needs as many: they are its own.

@@ -6,6 +6,7 @@
 mod image;
 #[cfg(test)]
 pub(crate) use image::call_graph;
+pub(crate) use image::explain;
 mod parts;
 mod walk;
 

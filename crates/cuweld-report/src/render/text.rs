@@ -2,7 +2,7 @@
 
 use super::number::{bytes, count, percent, plural};
 use super::sentences::{one_line, reasons};
-use crate::model::{Architecture, Function, Report};
+use crate::model::{Architecture, Function, Removed, Report};
 use std::fmt::Write;
 
 /// How much is shown.
@@ -60,6 +60,16 @@ fn list(out: &mut String, architecture: &Architecture, options: &TextOptions) {
     if !architecture.duplicates.is_empty() {
         let groups = plural(architecture.duplicates.len(), "group", "groups");
         _ = writeln!(out, "  same code more than once: {groups}, {} could be saved", bytes(architecture.waste()));
+    }
+    if let Some(link) = &architecture.link {
+        for input in link.inputs.iter().filter(|input| input.kept + input.removed > 0) {
+            let (kept, removed) = (bytes(input.kept), bytes(input.removed));
+            _ = writeln!(out, "  {}: {kept} of code kept, {removed} removed", one_line(&input.name));
+        }
+        for removed in &link.removed {
+            let Removed { demangled, bytes: size, reason, .. } = removed;
+            _ = writeln!(out, "  removed {}, {}: {reason}", one_line(demangled), bytes(*size));
+        }
     }
     let mut sorted: Vec<(u32, &Function)> = architecture.kernels().collect();
     sorted.sort_by_key(|(index, kernel)| (std::cmp::Reverse(kernel.code), *index));

@@ -126,6 +126,8 @@ pub struct Outline {
     pub left_out: Vec<usize>,
     /// Who calls whom in Graphviz's language, if it was asked for.
     pub graphviz: Option<String>,
+    /// What became of every function, if it was asked for.
+    pub account: Option<crate::account::Account>,
 }
 
 /// The log of a link. The one thing that every phase may add to, because it never reads it.

@@ -1,15 +1,20 @@
-//! Why live: which chain of calls keeps a function, or who uses a variable; and which functions were removed.
+//! Why live: which chain of calls keeps a function, or who uses a variable; and what became of every function.
+//!
+//! The account of all functions is made once, in time linear in the call graph, and whatever is listed of them is read from it.
 
+use super::attributes::Attributes;
 use super::callgraph::CallGraph;
 use super::explain::referrers::Referrers;
 use super::explain::{first_few, near, path};
 use super::live::LiveSet;
-use super::load::Inputs;
-use super::resolve::Resolution;
+use super::load::{Inputs, Role};
+use super::resolve::{Fate, Resolution};
+use crate::account::{Account, Accounted, Outcome};
 use crate::demangle::demangle;
 use crate::diagnostics::Report;
-use crate::id::{FunctionId, SymbolId};
+use crate::id::{FunctionId, Id, SymbolId};
 use crate::options::Options;
+use std::collections::VecDeque;
 
 /// How many users of a variable are shown.
 const MOST_USERS: usize = 5;
@@ -24,14 +29,18 @@ pub struct Facts<'facts, 'data> {
     pub graph: &'facts CallGraph<'data>,
     /// What stays.
     pub live: &'facts LiveSet,
+    /// What each function says of itself.
+    pub attributes: &'facts Attributes,
     /// What was asked for.
     pub options: &'facts Options,
 }
 
-/// Lists what was asked for.
-pub fn list(facts: &Facts<'_, '_>, report: &mut Report) {
-    if facts.options.listings.removed {
-        facts.list_removed(report);
+/// Lists what was asked for, and makes the account if that was.
+pub fn list(facts: &Facts<'_, '_>, report: &mut Report) -> Option<Account> {
+    let listings = &facts.options.listings;
+    let account = (listings.removed || listings.account).then(|| facts.account());
+    if listings.removed {
+        account.iter().for_each(|account| list_removed(account, report));
     }
     for name in &facts.options.listings.why_live {
         let symbols = facts.named(name);
@@ -45,17 +54,69 @@ pub fn list(facts: &Facts<'_, '_>, report: &mut Report) {
             }
         }
     }
+    account.filter(|_| listings.account)
+}
+
+fn list_removed(account: &Account, report: &mut Report) {
+    for removed in account.functions.iter().filter(|function| function.outcome == Outcome::Unreachable) {
+        let Accounted { name, input, code, .. } = removed;
+        report.list(format!("removed function {} of {}, {code} bytes", demangle(name), account.inputs[*input]));
+    }
 }
 
 impl Facts<'_, '_> {
-    fn list_removed(&self, report: &mut Report) {
-        for function in self.resolution.functions().ids().filter(|&function| !self.live.contains(function)) {
-            if let Some(section) = self.resolution.code(self.inputs, function) {
-                let file = self.inputs.file_of_section(section);
-                let (file, size) = (self.inputs.files()[file].name, self.inputs.sections()[section].size);
-                let name = demangle(self.resolution.name(function));
-                report.list(format!("removed function {name} of {file}, {size} bytes"));
+    /// What became of the code of every function.
+    fn account(&self) -> Account {
+        let callers = self.callers();
+        let mut functions = Vec::new();
+        for (input, object) in self.inputs.files().iter().enumerate() {
+            for section in object.sections.iter() {
+                let code = &self.inputs.sections()[section];
+                let Some(owner) = code.owner.filter(|_| code.role == Role::Text) else { continue };
+                let function =
+                    self.resolution.function(owner).filter(|_| self.resolution.code_fate(self.inputs, section) == Fate::Taken);
+                let outcome = match function {
+                    None => Outcome::Discarded,
+                    Some(function) if !self.live.contains(function) => Outcome::Unreachable,
+                    Some(function) => {
+                        let own = self.attributes.of(function);
+                        let reason = self.reason_at_once(function, &callers);
+                        Outcome::Kept { reason, registers: own.registers, frame: own.frame }
+                    }
+                };
+                let name = self.inputs.symbols()[owner].name.to_owned();
+                functions.push(Accounted { name, input, code: code.size, outcome });
             }
+        }
+        Account { inputs: self.inputs.files().iter().map(|object| object.name.to_owned()).collect(), functions }
+    }
+
+    /// For every node of the call graph, one that calls it on a shortest way from a kernel.
+    fn callers(&self) -> Vec<Option<u32>> {
+        let mut callers = vec![None; self.graph.nodes()];
+        let mut open: VecDeque<u32> = self.live.kernels().iter().map(|&kernel| self.graph.node(kernel)).collect();
+        while let Some(node) = open.pop_front() {
+            for next in self.graph.successors(node) {
+                if callers[next as usize].is_none() {
+                    callers[next as usize] = Some(node);
+                    open.push_back(next);
+                }
+            }
+        }
+        callers
+    }
+
+    /// Why a function stays, by its nearest caller where it has one.
+    fn reason_at_once(&self, function: FunctionId, callers: &[Option<u32>]) -> String {
+        let is_function = |node: u32| (node as usize) < self.graph.len();
+        let caller = callers[function.index()].filter(|_| !self.resolution.functions()[function].kernel);
+        let shown = |node: u32| demangle(self.resolution.name(FunctionId::from_index(node as usize)));
+        match caller.map(|caller| (caller, callers[caller as usize])) {
+            _ if !self.options.removes_dead_code() => self.reason(function),
+            Some((caller, _)) if is_function(caller) => format!("called by {}", shown(caller)),
+            // In between is the prototype of a pointer.
+            Some((_, Some(caller))) => format!("called through a pointer by {}", shown(caller)),
+            _ => self.reason(function),
         }
     }
 

@@ -62,7 +62,10 @@ pub(super) const ROWS: &[Row] = &[
     row(PrintGcSections, "print-gc-sections", "", Nothing, "Print what was removed because nothing uses it."),
     row(WhyLive, "why-live", "", Each("name"), "Print the chain of references that keeps this name."),
     row(Trace, "trace", "", Nothing, "Print the inputs as they are read."),
-    row(Map, "Map", "Map", Text("file"), "Write what went where to this file."),
+    row(Map, "Map", "Map", Text("file"), "Write what went where to this file.")
+        .details("- is standard output, %a in a name the architecture."),
+    row(Report, "report", "", Text("file"), "Write what was linked, what was removed and who is to blame for registers and stack.")
+        .details("HTML, JSON, Markdown or text, as the file's name ends. - is standard output, %a in a name the architecture."),
     row(Cref, "cref", "", Nothing, "Add a table of who defines and who refers to each name to the map."),
     row(TimeTrace, "time-trace", "", Text("file"), "Write when each phase ran to this file, for a trace viewer."),
     row(

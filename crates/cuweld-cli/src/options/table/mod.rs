@@ -93,6 +93,7 @@ pub enum Id {
     WhyLive,
     Trace,
     Map,
+    Report,
     Cref,
     TimeTrace,
     Toolkit,

@@ -8,7 +8,7 @@ function hierarchy(a) {
   };
   for (const f of a.functions) {
     if (!f.code) continue;
-    const place = a.images.length > 1 ? into(root, f.image, origin(a, f)) : root;
+    const place = a.images.length > 1 || a.link ? into(root, a.link ? "i" + f.input : f.image, origin(a, f) || "made by the linker") : root;
     const template = into(place, f.template, f.template);
     const leaf = { name: shortName(f), f, size: f.code, parent: template };
     template.children.set(f.index, leaf);
@@ -133,7 +133,7 @@ function treemap(canvas, crumbs, a) {
     tip.style.top = Math.max(4, Math.min(event.clientY + 16, innerHeight - tip.offsetHeight - 8)) + "px";
   });
   canvas.addEventListener("mouseleave", () => { tip.hidden = true; });
-  canvas.addEventListener("click", (event) => { const rect = rects[under(event)]; if (rect) zoom(rect.depth === 2 && !rect.item.f ? rect.item : rect.depth === 2 ? rect.item : rect.item); });
+  canvas.addEventListener("click", (event) => { const rect = rects[under(event)]; if (rect) zoom(rect.item); });
   canvas.addEventListener("keydown", (event) => {
     const firsts = rects.map((rect, at) => at).filter((at) => rects[at].depth === 1);
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -172,13 +172,13 @@ function route() {
 let waiting = 0;
 $("search").addEventListener("input", (event) => {
   state.query = event.target.value;
-  cancelAnimationFrame(waiting);
-  waiting = requestAnimationFrame(() => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => {
     const word = location.hash.split("/")[1] || "";
     if (word === "kernels") table.refresh();
     else if (["duplicates", "variables", "files", "removed"].includes(word)) route();
     else location.hash = "#/kernels";
-  });
+  }, 10);
 });
 $("search").addEventListener("keydown", (event) => { if ((event.key === "ArrowDown" || event.key === "Enter") && table.first && location.hash === "#/kernels") { event.preventDefault(); table.first(); } });
 $("architecture").append(...archs.map((a, at) => el("option", { value: at }, a.name)));

@@ -66,6 +66,7 @@ const warps = (a, f, block) => { const at = a.block_sizes.indexOf(block); return
 const occupancy = (a, f, block) => { const w = warps(a, f, block); return w === undefined || !a.limits ? undefined : w / a.limits.warps; };
 const stack = (f) => f.stack === undefined ? "unknown" : count(f.stack);
 const origin = (a, f) => {
+  if (f.input !== undefined && a.link) return (a.link.inputs[f.input] || {}).name || "";
   const image = a.images[f.image];
   const file = report.files[image.file];
   return image.member || image.name || (a.images.length > 1 ? "cubin " + f.image + (image.relocatable ? " (object)" : "") : file ? file.name.split("/").pop() : "cubin");
