@@ -4,7 +4,7 @@
 use cubin::read::File;
 use cuweld::diagnostics::Report;
 use cuweld::inputs::{Code, unpack};
-use cuweld::{Input, trace::Trace};
+use cuweld::Input;
 use cuweld_fuzz::Pair;
 use libfuzzer_sys::{Corpus, fuzz_target};
 
@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
         _ => None,
     });
     let objects: Vec<Input<'_>> = objects.collect();
-    match cuweld::link(&objects, &pair.link_options(), &mut report, &mut Trace::default()) {
+    match cuweld::link(&objects, &pair.link_options(), &mut report, &mut ()) {
         Ok(linked) => assert!(File::parse(&linked.image).is_ok(), "the image can not be read"),
         Err(_) => assert!(report.diagnostics().next().is_some(), "no message"),
     }

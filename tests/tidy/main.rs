@@ -180,7 +180,42 @@ fn the_design_lists_every_imitation() {
 /// The phases, as the pipeline names them.
 fn phases() -> BTreeSet<String> {
     let pipeline = text("crates/cuweld/src/link.rs");
-    pipeline.split(".phase(\"").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+    let names = text("crates/cuweld/src/observer.rs");
+    let name = |phase: &str| names.split(&format!("    {phase} \"")).nth(1)?.split('"').next().map(str::to_owned);
+    pipeline.split(".phase(Phase::").skip(1).filter_map(|rest| name(rest.split(',').next()?)).collect()
+}
+
+/// A phase reads what earlier phases found out.
+#[test]
+fn phases_do_not_look_ahead() {
+    /// What one phase may know of a later one, and why.
+    const EXCEPTIONS: &[(&str, &str)] = &[("info", "number")]; // Records are written when the numbers are known that they hold.
+    let pipeline = text("crates/cuweld/src/link.rs");
+    let mut order: Vec<&str> = Vec::new();
+    for call in pipeline.split("::").zip(pipeline.split("::").skip(1)).filter(|(_, called)| called.contains('(')) {
+        let name = call.0.rsplit(|letter: char| !letter.is_alphanumeric() && letter != '_').next().unwrap_or_default();
+        let is_phase = ["", "/mod"].iter().any(|end| root().join(format!("crates/cuweld/src/phases/{name}{end}.rs")).exists());
+        if is_phase && !order.contains(&name) {
+            order.push(name);
+        }
+    }
+    assert!(order.len() > 15, "the phases were not found: {order:?}");
+    let mut problems = Vec::new();
+    for path in sources() {
+        let Some(rest) = path.strip_prefix("crates/cuweld/src/phases/") else { continue };
+        let phase = rest.split(['/', '.']).next().unwrap_or_default();
+        let Some(place) = order.iter().position(|name| *name == phase) else { continue };
+        let text = text(&path);
+        for import in text.lines().filter_map(|line| line.strip_prefix("use ")) {
+            let used = import.strip_prefix("crate::phases::").or_else(|| import.strip_prefix("super::")).unwrap_or_default();
+            let used = used.split([':', ';']).next().unwrap_or_default();
+            let is_later = order.iter().position(|name| *name == used).is_some_and(|other| other > place);
+            if is_later && !EXCEPTIONS.contains(&(phase, used)) {
+                problems.push(format!("{path}: {phase} comes before {used}"));
+            }
+        }
+    }
+    assert_none(&problems);
 }
 
 #[test]
@@ -242,6 +277,23 @@ fn relocations_have_numbers_in_their_table_only() {
             if line.split("RelocationType(").skip(1).any(is_number) {
                 problems.push(format!("{path}:{}: a relocation type by its number", index + 1));
             }
+        }
+    }
+    assert_none(&problems);
+}
+
+/// A kind of output section knows all that there is to know of it. Only the phase that creates sections names kinds.
+#[test]
+fn kinds_of_sections_are_known_in_their_folder_only() {
+    const QUESTIONS: &[&str] = &["Bytes", "Class", "InViews", "Memory", "SectionKind", "Shape"];
+    let may_name =
+        |path: &str| ["sections/", "phases/merge/"].iter().any(|part| path.starts_with(&format!("crates/cuweld/src/{part}")));
+    let mut problems = Vec::new();
+    for path in sources().filter(|path| path.starts_with("crates/cuweld/src/") && !may_name(path)) {
+        let text = text(&path);
+        for import in text.split("crate::sections::").skip(1).filter_map(|rest| rest.split(';').next()) {
+            let names = import.trim_matches(['{', '}']).split(',').map(str::trim);
+            problems.extend(names.filter(|name| !QUESTIONS.contains(name)).map(|name| format!("{path} knows the kind {name}")));
         }
     }
     assert_none(&problems);

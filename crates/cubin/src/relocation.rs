@@ -104,6 +104,7 @@ impl RelocationType {
 
     /// What is known about this type.
     #[must_use]
+    #[inline]
     pub fn row(self) -> Option<&'static Row> {
         // Both tables have a row for every number, in order.
         let (table, index) = match self.0.checked_sub(Self::MERCURY_BASE) {
@@ -121,18 +122,21 @@ impl RelocationType {
 
     /// What it computes; nothing, if the type is not known.
     #[must_use]
+    #[inline]
     pub fn expression(self) -> Expression {
         self.row().map_or(Expression::Nothing, |row| row.expression)
     }
 
     /// Whether it is a type of the Mercury view.
     #[must_use]
+    #[inline]
     pub fn is_mercury(self) -> bool {
         self.0 >= Self::MERCURY_BASE
     }
 
     /// The type to use where there are no tables of unified functions and variables.
     #[must_use]
+    #[inline]
     pub fn without_unified_tables(self) -> Self {
         match self.expression() {
             Expression::Unified(plain) => plain,

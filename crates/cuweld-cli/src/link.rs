@@ -14,12 +14,14 @@ use crate::room::Room;
 use crate::save;
 use crate::side_files;
 use crate::transfer::Transfer;
+use crate::watch::Watch;
 use cubin::release::{Release, Tool};
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
 use cuweld::imitations::Imitations;
 use cuweld::inputs::lower::{Lowered, Object, lower, name_the_units, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, explain_missing_names, nothing_to_link, unpack};
+use cuweld::observer::{Observer, Outline, Phase};
 use cuweld::options::{
     KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ReleaseChoice, ToolNoteText, UnifiedIndex,
 };
@@ -44,13 +46,13 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
     for warning in messages.show_found_while_reading(&renderer, &arguments.warnings) {
         report.add(usage_diagnostic(warning));
     }
-    let mut trace = Trace::default();
+    let mut watch = Watch::default();
     let result = match finalizer::asked_for(arguments) {
         Some(program) => match hand_over(program, arguments, &mut report) {
             Ok(status) => return status,
             Err(failure) => Err(failure),
         },
-        None => link(arguments, messages, &mut report, &mut trace),
+        None => link(arguments, messages, &mut report, &mut watch),
     };
     match report.errors_not_shown() {
         0 => {}
@@ -75,9 +77,9 @@ fn hand_over(program: &Path, arguments: &LinkArguments, report: &mut Report) -> 
     })
 }
 
-fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, trace: &mut Trace) -> Result<(), Failure> {
+fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, watch: &mut Watch) -> Result<(), Failure> {
     let mut outputs = Outputs::begin(arguments, report)?;
-    let outcome = link_into(&mut outputs, arguments, messages, report, trace);
+    let outcome = link_into(&mut outputs, arguments, messages, report, watch);
     outputs.commit(outcome, report)
 }
 
@@ -86,19 +88,19 @@ fn link_into(
     arguments: &LinkArguments,
     messages: &Messages,
     report: &mut Report,
-    trace: &mut Trace,
+    watch: &mut Watch,
 ) -> Result<(), Failure> {
     let unified_index = side_files::read_unified_index(arguments.link.uidx_file.as_deref(), report)?;
     let Architecture::Real(target) = arguments.architecture else { return for_virtual_architecture(arguments, messages, report) };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
-    let (files, room) = read(arguments, target, trace);
+    let (files, room) = read(arguments, target, watch);
     files.check_outputs(arguments, report)?;
     if let Some(folder) = &arguments.files.save_dir {
         save::save(folder, arguments, &files, report)?;
     }
     let inputs = Inputs { files: &files, target, host_section, unified_index, room };
     // What a file that was changed meanwhile made the link say is not what is wrong.
-    let outcome = link_files(inputs, outputs, arguments, messages, report, trace)
+    let outcome = link_files(inputs, outputs, arguments, messages, report, watch)
         .or_else(|failure| files.check_unchanged(report).and(Err(failure)));
     // While the system takes apart old outputs, it can take apart the maps of the inputs.
     rayon::join(|| outputs.commit(outcome, report), || files.bytes().for_each(Bytes::forget)).0
@@ -108,7 +110,7 @@ fn link_into(
 fn read<'arguments>(
     arguments: &'arguments LinkArguments,
     target: &Target,
-    trace: &mut Trace,
+    watch: &mut Watch,
 ) -> (ManuallyDrop<Files<'arguments>>, Option<Room>) {
     let threads = |size| resources::threads(arguments.execution.threads, size);
     // Many files are read by all threads. Of few, it is soon known how large they are.
@@ -126,7 +128,7 @@ fn read<'arguments>(
     let room = room_for(expected, expected_size);
     room.iter().for_each(Room::make);
     // It is not worth the time to give them back one by one at the end.
-    let files = ManuallyDrop::new(trace.phase("read", || inputs::read(arguments)));
+    let files = ManuallyDrop::new(run_phase(watch, Phase::Read, || inputs::read(arguments)));
     room.iter().for_each(Room::halt);
     let size = Size::of(files.size(), count).max(expected);
     let room = room.or_else(|| room_for(size, files.size()));
@@ -140,12 +142,20 @@ fn read<'arguments>(
         resources::touch_ahead(memory.load);
         // From then on, other threads have little to do for a while.
         let room = room.clone();
-        trace.when("resolve", move || {
+        watch.while_resolving = Some(Box::new(move || {
             resources::touch_ahead(memory.link);
             room.iter().for_each(Room::make);
-        });
+        }));
     }
     (files, room)
+}
+
+/// Runs a phase that comes before those of the library.
+fn run_phase<T>(watch: &mut Watch, phase: Phase, run: impl FnOnce() -> T) -> T {
+    _ = watch.begin(phase);
+    let result = run();
+    watch.end(phase);
+    result
 }
 
 /// What was read.
@@ -164,9 +174,9 @@ fn link_files(
     arguments: &LinkArguments,
     messages: &Messages,
     report: &mut Report,
-    trace: &mut Trace,
+    watch: &mut Watch,
 ) -> Result<(), Failure> {
-    let unpacked = trace.phase("unpack", || {
+    let unpacked = run_phase(watch, Phase::Unpack, || {
         let raw = files.raw_inputs(arguments.files.register_link_binaries.is_some());
         if arguments.messages.trace {
             raw.iter().for_each(|input| report.list(&*input.name));
@@ -181,9 +191,10 @@ fn link_files(
     let progress = Progress::start(arguments.compile.progress);
     let compilers = compilers(&arguments.compile, messages.is_nvlink(), progress.as_ref());
     let compile_options = compile_options(arguments, target, explains, !messages.as_reference(arguments));
-    let lowered = trace.phase("lower", || compilers.lend(|compilers| lower(&unpacked, &compile_options, compilers, report)));
+    let lowered =
+        run_phase(watch, Phase::Lower, || compilers.lend(|compilers| lower(&unpacked, &compile_options, compilers, report)));
     drop(progress);
-    say_what_was_compiled(&compilers.done(), arguments, target, outputs, trace);
+    say_what_was_compiled(&compilers.done(), arguments, target, outputs, &mut watch.trace);
     let lowered = lowered?;
     // The result once more, if a report on it is wanted.
     let mut reported = None;
@@ -208,7 +219,7 @@ fn link_files(
                 reported = arguments.files.report.as_ref().and_then(|_| image.to_vec().ok());
                 save_image(arguments, room, |file| image.write_to(&mut Transfer::new(file, files.bytes())), report)
             };
-            let linked = cuweld::link_with(&inputs, &options, report, trace, save).inspect_err(|_| {
+            let linked = cuweld::link_with(&inputs, &options, report, watch, save).inspect_err(|_| {
                 // What is missing may be in an input that could not be used.
                 let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
                 if !messages.as_reference(arguments) && report.diagnostics().any(is_missing) {
@@ -222,31 +233,31 @@ fn link_files(
             if linked.is_ok() && explains && target.views == Views::Two {
                 report.say(Message::CodeAsCompiled {});
             }
-            let left_out = report.outline().map_or(Vec::new(), |outline| units_left_out(&objects, &outline.left_out));
+            let left_out = watch.outline.as_ref().map_or(Vec::new(), |outline| units_left_out(&objects, &outline.left_out));
             (linked, unpacked.registered(|unit| left_out.binary_search(&unit).is_ok()).collect())
         }
     };
     let failure = linked.as_ref().err().copied();
     match failure {
         None => files.check_unchanged(report)?,
-        Some(Failure::Fatal) => return Err(Failure::Fatal),
         Some(Failure::Errors) => {}
+        Some(other) => return Err(other),
     }
     let Linked { image, map } = linked.unwrap_or(Linked { image: None, map: None });
     if let (Some(path), Some(saved)) = (&arguments.output, image) {
         outputs.add_pending(path, saved);
     }
-    add_side_files(outputs, &ids, map.as_deref(), arguments, report)?;
+    let Outline { graphviz, account, .. } = watch.outline.take().unwrap_or_default();
+    add_side_files(outputs, &ids, map.as_deref(), graphviz.as_deref(), arguments, report)?;
     if let Some(failure) = failure {
         return Err(failure);
     }
     if let (Some(path), Some(image)) = (&arguments.files.report, reported) {
-        let account = report.outline().and_then(|outline| outline.account.as_ref());
-        let text = crate::report::on_link(path, arguments.output.as_deref(), &image, account);
+        let text = crate::report::on_link(path, arguments.output.as_deref(), &image, account.as_ref());
         outputs.add(path, &text, report)?;
     }
     match &arguments.files.time_trace {
-        Some(path) => outputs.add(path, trace.to_json().as_bytes(), report),
+        Some(path) => outputs.add(path, watch.trace.to_json().as_bytes(), report),
         None => Ok(()),
     }
 }
@@ -291,6 +302,7 @@ fn add_side_files(
     outputs: &mut Outputs,
     ids: &[&str],
     map: Option<&str>,
+    graphviz: Option<&str>,
     arguments: &LinkArguments,
     report: &mut Report,
 ) -> Result<(), Failure> {
@@ -301,7 +313,6 @@ fn add_side_files(
     if let (Some(path), Some(map)) = (&files.map, map) {
         outputs.add(path, map.as_bytes(), report)?;
     }
-    let graphviz = report.outline().and_then(|outline| outline.graphviz.clone());
     if let (Some(path), Some(text)) = (&files.dot, graphviz) {
         outputs.add(path, text.as_bytes(), report)?;
     }

@@ -25,6 +25,7 @@ mod save;
 mod shim;
 mod side_files;
 mod transfer;
+mod watch;
 
 use messages::Messages;
 use options::{Generated, Invocation};

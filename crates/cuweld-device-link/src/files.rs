@@ -4,7 +4,7 @@ use crate::archive::archive;
 use crate::{Bundle, Machine, Program, Request, Visibility, link_each};
 use cubin::target::Target;
 use cuweld::Demand;
-use cuweld::diagnostics::{Diagnostic, Entry, Failure, Renderer, Report, Style};
+use cuweld::diagnostics::{Diagnostic, Entry, Renderer, Report, Style};
 use cuweld::inputs::lower::Compilers;
 use cuweld::inputs::{OpenInputs, RawInput, Unknown};
 use fatbin::write::{Settings, Unfit};
@@ -141,7 +141,7 @@ impl DeviceLink {
             said.extend(report.entries().iter().map(|entry| renderer.render(entry)));
             match result {
                 Ok(program) => programs.push(program),
-                Err(Failure::Errors | Failure::Fatal) => failed = true,
+                Err(_) => failed = true,
             }
         }
         if failed {

@@ -5,8 +5,8 @@ use cuweld::Input;
 use cuweld::diagnostics::{Failure, Message, Report};
 use cuweld::inputs::lower::{CompileOptions, Compilers, Lowered, Object, lower, units_left_out};
 use cuweld::inputs::{OpenInputs, UnpackOptions, Unpacked};
+use cuweld::observer::Outline;
 use cuweld::options::{KernelRoots, Options};
-use cuweld::trace::Trace;
 use rayon::prelude::*;
 
 /// What is asked for one target.
@@ -59,10 +59,11 @@ fn link(inputs: &OpenInputs<'_>, request: &Request, compilers: &Compilers<'_>, r
             if request.use_host_references {
                 options.kernels = unpacked.host_references.kernel_roots().unwrap_or_default();
             }
-            let linked = cuweld::link_with(&inputs, &options, report, &mut Trace::default(), |file, report| {
+            let mut outline = Outline::default();
+            let linked = cuweld::link_with(&inputs, &options, report, &mut outline, |file, report| {
                 file.to_vec().or_else(|error| report.fatal(Message::Internal { text: error.to_string() }))
             })?;
-            let left_out = report.outline().map_or(Vec::new(), |outline| units_left_out(&objects, &outline.left_out));
+            let left_out = units_left_out(&objects, &outline.left_out);
             (linked.image, left_out)
         }
     };

@@ -65,9 +65,9 @@ mod tests {
     use super::*;
     use crate::blame::{Blame, Stack};
     use cuweld::diagnostics::Report as Log;
+    use cuweld::observer::Outline;
     use cuweld::options::Options;
     use cuweld::target::Target;
-    use cuweld::trace::Trace;
     use cuweld::{Input as Object, link};
     use std::path::{Path, PathBuf};
 
@@ -83,10 +83,9 @@ mod tests {
         let objects: Vec<Object<'_>> = files.iter().map(|(name, bytes)| Object::new(name, bytes)).collect();
         let mut options = Options::new(Target::by_name(target)?);
         options.listings.account = true;
-        let mut log = Log::default();
-        let linked = link(&objects, &options, &mut log, &mut Trace::default()).ok()?;
-        let account = log.outline()?.account.clone()?;
-        Some(of_link("program", &linked.image, Some(&account)))
+        let mut outline = Outline::default();
+        let linked = link(&objects, &options, &mut Log::default(), &mut outline).ok()?;
+        Some(of_link("program", &linked.image, Some(&outline.account?)))
     }
 
     /// Every number that the linker propagated is explained by a path of calls whose numbers add up to it.

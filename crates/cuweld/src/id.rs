@@ -142,6 +142,11 @@ impl<I: Id, T> IdVec<I, T> {
         })
     }
 
+    /// The values, in order, to change them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.rows.iter_mut()
+    }
+
     /// The rows as a slice.
     pub fn as_slice(&self) -> &[T] {
         &self.rows

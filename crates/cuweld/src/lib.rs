@@ -23,22 +23,27 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
+mod dealt_sort;
 pub mod demangle;
 pub mod diagnostics;
+mod driver;
 mod id;
 pub mod imitations;
 pub mod inputs;
 pub mod kernels;
 pub mod link;
 mod linker;
+pub mod observer;
 pub mod options;
 mod phases;
+mod sections;
 mod stubs;
 pub mod trace;
 mod views;
 
 pub use cubin::{release, target};
 pub use link::link_with;
-pub use linker::{Added, Linked, Linker, link};
+pub use linker::{Added, LinkError, Linked, Linker, link};
+pub use observer::Observer;
 pub use phases::finalize::Finished;
 pub use phases::load::{Demand, Input, LeastMemory};

@@ -1,122 +1,108 @@
-//! The pipeline: every phase in order, each with its reason.
+//! The pipeline: every phase in order, each with its reason, and what holds from there on.
 
-use crate::diagnostics::{Failure, Outline, Report};
+use crate::diagnostics::{Failure, Report};
 use crate::linker::Linked;
+use crate::observer::{Observer, Outline, Phase};
 use crate::options::Options;
 use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
+use crate::phases::stages::{Planned, Settled};
 use crate::phases::{
     attributes, callgraph, components, early_exit, finalize, image_size, info, intern, layout, listing, live, load,
     machine_debug, merge, names, number, propagate, references, registers, relocate, reserved, resolve, undefined, unified,
-    versions, why_live,
+    usage, versions, why_live,
 };
-use crate::trace::Trace;
 
 /// Links `inputs`, and lets `save` do with the file what it will.
 pub fn link_with<Image>(
     inputs: &[Input<'_>],
     options: &Options,
     report: &mut Report,
-    trace: &mut Trace,
+    observer: &mut dyn Observer,
     save: impl FnOnce(&Finished<'_, '_>, &mut Report) -> Result<Image, Failure>,
 ) -> Result<Linked<Image>, Failure> {
-    // Read and check everything once, so that later phases can trust it.
-    let inputs = &trace.phase("load", || load::load(inputs, options, report))?;
+    // Read and check everything once. From here on, offsets, indices and sizes of inputs are known to be valid.
+    let inputs = &observer.phase(Phase::Load, || load::load(inputs, options, report))??;
     versions::check(inputs, options, report)?;
-    // Which names are the same.
-    let interned = trace.phase("intern", || intern::intern(inputs));
-    // One meaning per name; the first mention of a name fixes its place in the output.
-    let resolution = &trace.phase("resolve", || resolve::resolve(inputs, interned, options, report))?;
-    // Calls, direct and through pointers.
-    let graph = &trace.phase("callgraph", || callgraph::build(inputs, resolution, options));
-    // Its cycles, and an order from callees to callers for everything that flows up.
-    let components = &trace.phase("components", || components::find(graph));
-    // Kernels and what they reach stay.
-    let live = &trace.phase("live", || live::find(inputs, resolution, graph, options));
-    // What functions say of themselves, and what follows for the kernels that call them.
-    let attributes = &trace.phase("attributes", || attributes::read(inputs, resolution, live));
-    let properties = &trace.phase("propagate", || {
-        let facts = propagate::Facts { inputs, resolution, graph, components, live, attributes };
+    // One number per name.
+    let interned = observer.phase(Phase::Intern, || intern::intern(inputs))?;
+    // Symbol resolution. From here on there are no new symbols, and each has its prevailing definition.
+    let resolution = &observer.phase(Phase::Resolve, || resolve::resolve(inputs, interned, options, report))??;
+    // Calls, direct and through pointers; then the strongly connected components, callees before callers.
+    let graph = &observer.phase(Phase::Callgraph, || callgraph::build(inputs, resolution, options))?;
+    let components = &observer.phase(Phase::Components, || components::find(graph))?;
+    // Garbage collection from the entry functions. From here on it is known which functions are in the output.
+    let live = &observer.phase(Phase::Live, || live::find(inputs, resolution, graph, options))?;
+    // What code refers to of the memories that are laid out per kernel.
+    let references = &observer.phase(Phase::References, || references::find(inputs, resolution))?;
+    // Which entry functions reach what; a program's only kernel stands for everything.
+    let usage = &observer.phase(Phase::Usage, || usage::find(graph, components, live))?;
+    // What functions say of themselves, and what follows for the entry functions that reach them.
+    let attributes = &observer.phase(Phase::Attributes, || attributes::read(inputs, resolution, live))?;
+    let properties = &observer.phase(Phase::Propagate, || {
+        let facts = propagate::Facts { inputs, resolution, graph, components, live, usage, attributes };
         propagate::propagate(&facts, options, report)
-    });
+    })?;
     if options.extra_warnings {
         listing::warn_of_functions_never_called(resolution, live, report);
     }
-    // What code refers to of the things that are laid out per kernel.
-    let references = &trace.phase("references", || references::find(inputs, resolution));
-    // Places in tables that several programs share.
-    let unified = &trace.phase("unified", || unified::find(inputs, resolution, live, options, report))?;
-    // Which pieces make which sections, and the order of all names.
-    let (plan, shared_variables) = &trace.phase("merge", || {
-        merge::merge(&merge::Facts { inputs, resolution, graph, components, live, references, unified, options })
-    });
-    // Addresses in the memories that are laid out per kernel.
-    let layout = &trace.phase("layout", || {
-        let facts = layout::Facts { inputs, resolution, graph, components, live, references, plan, shared_variables, options };
-        layout::layout(&facts, report)
-    })?;
-    // What is wrong with the program as a whole: all of it is said before the link ends.
-    trace.phase("check", || {
+    // Slots in tables that several programs share.
+    let unified = &observer.phase(Phase::Unified, || unified::find(inputs, resolution, live, options, report))??;
+    // Output sections and the order of symbols. From here on there are no new sections.
+    let plan = &observer
+        .phase(Phase::Merge, || merge::merge(&merge::Facts { inputs, resolution, usage, live, references, unified, options }))?;
+    // Offsets in the memories that are laid out per kernel. From here on, all addresses that the driver does not choose are final.
+    let layout = &observer.phase(Phase::Layout, || {
+        layout::layout(&layout::Facts { inputs, resolution, usage, live, references, plan, options }, report)
+    })??;
+    // What is wrong with the program as a whole. All of it is said before the link ends; behind this, nothing is wrong with it.
+    let outline = observer.phase(Phase::Check, || {
         let account = why_live::list(&why_live::Facts { inputs, resolution, graph, live, attributes, options }, report);
         undefined::check(inputs, resolution, live, options, report);
         versions::check_parameters(inputs, resolution, options, report);
         reserved::check(&reserved::Facts { resolution, live, attributes, properties }, options, report);
-        let facts = registers::Facts { inputs, resolution, graph, components, live, attributes, properties, plan };
+        let facts = registers::Facts { inputs, resolution, graph, usage, live, attributes, properties, plan };
         registers::check(&facts, options, report);
         if options.verbose {
             listing::Resources { resolution, live, plan, layout, attributes, properties, options }.list(report);
         }
         let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live));
-        report.keep(Outline { left_out: inputs.left_out().to_vec(), graphviz, account });
-        report.checkpoint()
+        Outline { left_out: inputs.left_out().to_vec(), graphviz, account }
     })?;
-    // Names depend on nothing that comes now, so they get their places meanwhile.
-    let relocate_facts = &relocate::Facts { inputs, resolution, live, unified, plan, layout, options };
+    observer.outline(outline);
+    report.checkpoint()?;
+    // String tables depend on nothing that comes now, so they are made meanwhile.
+    let planned = &Planned { inputs, resolution, graph, live, unified, plan, layout, options };
     let (decided, names) = rayon::join(
         || {
-            // With addresses known: what is settled now, and what the driver has to settle.
-            let relocations = trace.phase("relocate", || relocate::relocate(relocate_facts, report))?;
-            let early_exits = &early_exit::find(inputs, resolution, graph, live, options);
-            let info_facts = info::Facts { inputs, resolution, live, attributes, properties, early_exits, plan, options };
-            let info = trace.phase("info", || info::make(&info_facts));
-            // With contents known: which sections are empty, and the numbers of the others and of the symbols.
-            let numbering = trace.phase("number", || {
-                let (relocations, info) = (&relocations, &info);
-                number::number(&number::Facts { inputs, resolution, graph, live, plan, layout, relocations, info, options })
-            });
+            // What is applied now, and what the driver has to apply. Then attribute records.
+            let relocations = observer.phase(Phase::Relocate, || relocate::relocate(planned, report))??;
+            let info = observer.phase(Phase::Info, || {
+                let early_exits = &early_exit::find(inputs, resolution, graph, live, options);
+                info::make(&info::Facts { planned, attributes, properties, early_exits })
+            })?;
+            // Which sections are empty, and the numbers of the others and of symbols. From here on, numbers are final.
+            let settled = Settled { planned: *planned, relocations: &relocations, info: &info };
+            let numbering = observer.phase(Phase::Number, || number::number(&settled))?;
             Ok((relocations, info, numbering))
         },
-        || names::place(&names::Facts { inputs, resolution, graph, plan, layout, options }),
+        || names::place(planned),
     );
     let (relocations, info, numbering) = &decided?;
-    // Where there are two views: what the machine's debug information says of functions that stay, in the order of their symbols;
-    // and meanwhile, the names of the other view.
+    let settled = Settled { planned: *planned, relocations, info };
+    // Where there are two views: the debug information of the machine view, in the order of symbols; meanwhile, the names of that view.
     let (machine_debug, names) = rayon::join(
-        || trace.phase("machine debug", || machine_debug::build(&machine_debug::Facts { relocate: relocate_facts, numbering })),
+        || observer.phase(Phase::MachineDebug, || machine_debug::build(&machine_debug::Facts { planned, numbering })),
         || finalize::name(plan, numbering, names),
     );
-    // With numbers known: tables, notes and headers, and all that the file is written from.
-    let finished = &trace.phase("finalize", || {
-        let facts = finalize::Facts {
-            inputs,
-            resolution,
-            graph,
-            live,
-            unified,
-            attributes,
-            plan,
-            layout,
-            relocations,
-            machine_debug: &machine_debug,
-            info,
-            numbering,
-            options,
-        };
-        finalize::finalize(facts, names)
-    });
-    trace.phase("write", || {
+    let machine_debug = &machine_debug?;
+    // Headers, and all that the file is written from. From here on, the size of every section is final.
+    let finished = &observer.phase(Phase::Finalize, || {
+        finalize::finalize(finalize::Facts { settled, attributes, machine_debug, numbering }, names)
+    })?;
+    observer.phase(Phase::Write, || {
         image_size::check(finished.size(), inputs, options, report)?;
         let map = options.listings.map.map(|contents| finished.map(contents));
         Ok(Linked { image: save(finished, report)?, map })
-    })
+    })?
 }

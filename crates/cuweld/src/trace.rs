@@ -1,21 +1,18 @@
 //! How long each phase took, as a trace that Chrome and Perfetto show.
 
 use crate::diagnostics::quoted;
+use crate::observer::{Observer, Phase};
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-/// The spans of a run.
+/// The spans of a link that it watches.
+#[derive(Debug)]
 pub struct Trace {
     start: Instant,
+    begin: Duration,
     spans: Vec<Span>,
-    errand: Option<Errand>,
-}
-
-/// What is to be done when a phase begins.
-struct Errand {
-    phase: &'static str,
-    run: Box<dyn FnOnce() + Send>,
 }
 
 /// One span.
@@ -31,27 +28,22 @@ pub struct Span {
 
 impl Default for Trace {
     fn default() -> Self {
-        Trace { start: Instant::now(), spans: Vec::new(), errand: None }
+        Trace { start: Instant::now(), begin: Duration::ZERO, spans: Vec::new() }
+    }
+}
+
+impl Observer for Trace {
+    fn begin(&mut self, _phase: Phase) -> ControlFlow<()> {
+        self.begin = self.start.elapsed();
+        ControlFlow::Continue(())
+    }
+
+    fn end(&mut self, phase: Phase) {
+        self.spans.push(Span { name: phase.name().into(), begin: self.begin, duration: self.start.elapsed() - self.begin });
     }
 }
 
 impl Trace {
-    /// Has something done when a phase begins, before anything else of it.
-    pub fn when(&mut self, phase: &'static str, errand: impl FnOnce() + Send + 'static) {
-        self.errand = Some(Errand { phase, run: Box::new(errand) });
-    }
-
-    /// Runs a phase and records how long it took.
-    pub fn phase<T>(&mut self, name: &'static str, run: impl FnOnce() -> T) -> T {
-        if let Some(errand) = self.errand.take_if(|errand| errand.phase == name) {
-            (errand.run)();
-        }
-        let begin = self.start.elapsed();
-        let result = run();
-        self.spans.push(Span { name: name.into(), begin, duration: self.start.elapsed() - begin });
-        result
-    }
-
     /// Records something that was timed elsewhere.
     pub fn add(&mut self, name: String, begin: Instant, duration: Duration) {
         self.spans.push(Span { name: name.into(), begin: begin.saturating_duration_since(self.start), duration });

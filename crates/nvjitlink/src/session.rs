@@ -11,7 +11,7 @@ use cuweld::inputs::lower::{CompileOptions, CompilerError, Compilers, LinkTimeOp
 use cuweld::inputs::{Code, Skipped, Why};
 use cuweld::options::{KernelRoots, Options, OutputKind, ReleaseChoice, ToolNoteText};
 use cuweld::release::{Release, Tool};
-use cuweld::{Added, Linker};
+use cuweld::{Added, LinkError, Linker};
 use cuweld_toolkit::{Cache, Search, Setup, ToolkitCompilers, Worker};
 use std::borrow::Cow;
 use std::ffi::c_int;
@@ -259,12 +259,14 @@ const OPTIMIZED: &str = "ltoPtx";
 impl Link {
     fn new(wanted: Wanted, own_create: usize) -> Option<Self> {
         let search = Search { not_this: Some(own_create), ..Search::default() };
-        let linker = Linker::with_compile_options(link_options(&wanted)?, compile_options(&wanted)?);
+        let mut linker = Linker::with_compile_options(link_options(&wanted)?, compile_options(&wanted)?);
+        // The library links what it is given: its callers launch kernels by name.
+        linker.ignore_host_code();
         Some(Link { linker, compilers: ToolkitCompilers::new(search, setup()), wanted, was_fatal: false })
     }
 
     /// Adds an input, and compiles it if it is PTX.
-    fn add(&mut self, name: &str, bytes: &[u8]) -> Result<Added, Failure> {
+    fn add(&mut self, name: &str, bytes: &[u8]) -> Result<Added, LinkError> {
         let Link { linker, compilers, .. } = self;
         let mut add = || {
             let added = linker.add_copy(name, bytes)?;
@@ -324,10 +326,10 @@ impl Link {
             }
             (_, Some(_)) if aside.lacks_optimizer => (None, Outcome::NvvmCompile),
             (_, Some(outcome)) => (None, outcome),
-            (Err(failure), None) => {
+            (Err(error), None) => {
                 // Clashing definitions end a link at once, but are mistakes in the program, too.
                 let is_clash = |diagnostic: &Diagnostic| matches!(diagnostic.message, Message::MergeFailed {});
-                let are_errors = failure == Failure::Errors || report.diagnostics().any(is_clash);
+                let are_errors = error.failure() == Failure::Errors || report.diagnostics().any(is_clash);
                 logs.error(if are_errors && !self.was_fatal { "ERROR 9: finish" } else { "ERROR 1: finish" });
                 (None, Outcome::Internal)
             }

@@ -43,6 +43,7 @@ macro_rules! messages {
     ($( $code:literal $severity:ident $name:ident { $($field:ident: $type:ty),* } $text:literal $explanation:literal; )*) => {
         /// Everything the linker can say. Displayed, a message has the reference linker's wording.
         #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+        #[non_exhaustive]
         #[allow(missing_docs, reason = "the wording of each row says what its fields are")]
         pub enum Message {
             $( #[error($text)] $name { $($field: $type),* }, )*

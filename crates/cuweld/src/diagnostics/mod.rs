@@ -100,6 +100,7 @@ pub struct WarningPolicy {
 
 /// Why a link ended without an image.
 #[derive(Copy, Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Failure {
     /// Something that makes going on pointless: unreadable input, clashing definitions.
     #[error("the link can not be made")]
@@ -107,27 +108,19 @@ pub enum Failure {
     /// The program is wrong: undefined references, limits exceeded.
     #[error("the program is wrong")]
     Errors,
+    /// The caller ended the link.
+    #[error("the link was cancelled")]
+    Cancelled,
 }
 
 impl Failure {
     /// The exit status that the reference linker uses for this.
     pub fn exit_status(self) -> u8 {
         match self {
-            Failure::Fatal => 1,
+            Failure::Fatal | Failure::Cancelled => 1,
             Failure::Errors => 255,
         }
     }
-}
-
-/// What is known about a program once all of it was seen, even if it can not be linked.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Outline {
-    /// Which inputs were only there in case they are needed, and were not; in ascending order.
-    pub left_out: Vec<usize>,
-    /// Who calls whom in Graphviz's language, if it was asked for.
-    pub graphviz: Option<String>,
-    /// What became of every function, if it was asked for.
-    pub account: Option<crate::account::Account>,
 }
 
 /// The log of a link. The one thing that every phase may add to, because it never reads it.
@@ -138,7 +131,6 @@ pub struct Report {
     errors: usize,
     /// How many errors are shown.
     most_errors: Option<usize>,
-    outline: Option<Outline>,
 }
 
 impl Report {
@@ -184,6 +176,17 @@ impl Report {
         self.entries.push(Entry::Diagnostic(diagnostic));
     }
 
+    /// An empty log with the same policy.
+    pub(crate) fn fresh(&self) -> Self {
+        Report { policy: self.policy, most_errors: self.most_errors, ..Report::default() }
+    }
+
+    /// Appends another log.
+    pub(crate) fn append(&mut self, other: Report) {
+        self.entries.extend(other.entries);
+        self.errors += other.errors;
+    }
+
     /// Records a line of a listing.
     pub fn list(&mut self, line: impl Into<String>) {
         self.entries.push(Entry::Listing(line.into()));
@@ -198,16 +201,6 @@ impl Report {
     /// Ends the link here if errors were found so far.
     pub fn checkpoint(&self) -> Result<(), Failure> {
         if self.errors > 0 { Err(Failure::Errors) } else { Ok(()) }
-    }
-
-    /// Records what is known about the program.
-    pub fn keep(&mut self, outline: Outline) {
-        self.outline = Some(outline);
-    }
-
-    /// What is known about the program, if the link got as far as to see all of it.
-    pub fn outline(&self) -> Option<&Outline> {
-        self.outline.as_ref()
     }
 
     /// Whether any error was recorded.

@@ -1,7 +1,17 @@
-//! What host code refers to, which tells what device code is needed.
+//! Host references and registration: what host code says about the device code that it needs.
 //!
-//! The host compiler records in each object the kernels it launches and the variables it touches. When every object of a link has
-//! that record, a kernel that none of them names can not be launched.
+//! # Registration
+//!
+//! A host object carries its device code as a fatbin, and a constructor that registers the fatbin with the runtime under a module id. When
+//! device code of several objects is linked, none of these fatbins may be registered by itself: nvcc compiles a stub that calls the
+//! registration functions of all linked modules, from a list of module ids that the device linker writes (`--register-link-binaries`).
+//! [`Unpacked::registered`](super::Unpacked::registered) is that list: modules that took part, in link order.
+//!
+//! # References
+//!
+//! The host compiler also records in each object the kernels that it launches and the variables that it touches. When every object of a
+//! link has that record, a kernel that none of them names can not be launched, and is no root of the garbage collection. One object
+//! without the record, or one that is not a host object, may launch anything, and all kernels are kept.
 
 use crate::options::KernelRoots;
 use crate::phases::load::Demand;

@@ -113,6 +113,7 @@ impl Unit<'_> {
 
 /// Code for the target.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Code<'data> {
     /// An object.
     Cubin(Cow<'data, [u8]>),
@@ -160,6 +161,7 @@ pub struct Skipped {
 
 /// Why an input was passed over.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Why {
     /// It is a file of a kind that holds nothing to link.
     Kind(fatbin::Kind),

@@ -7,41 +7,41 @@
 mod encoded;
 
 use super::attributes::{Attributes, Combine, FLOWING, FunctionAttributes, flowing_row};
-use super::live::LiveSet;
-use super::load::{InputSymbol, Inputs, Place, Role};
-use super::merge::Plan;
+use super::load::{InputSymbol, Place, Role};
 use super::number::Numbering;
 use super::propagate::{KernelProperties, Properties, UNKNOWN_SPARSITY};
 use super::relocate::Referent;
-use super::resolve::{Fate, Resolution};
+use super::resolve::Fate;
+use super::stages::Planned;
 use crate::id::{FileId, FunctionId, IdSet, InputSymbolId, SymbolId};
-use crate::options::Options;
 use crate::views::{PerView, View};
 use cubin::info::{self, Attribute, Record, format};
 use cubin::release::Rule;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
-use encoded::{Encoded, FunctionSections, Section};
+pub use encoded::Section;
+use encoded::{Encoded, FunctionSections};
 use rayon::prelude::*;
+use std::ops::Deref;
 
 /// The facts that records are made from.
 pub struct Facts<'facts, 'data> {
-    /// The inputs.
-    pub inputs: &'facts Inputs<'data>,
-    /// What names mean.
-    pub resolution: &'facts Resolution<'data>,
-    /// What stays.
-    pub live: &'facts LiveSet,
+    /// What was planned.
+    pub planned: &'facts Planned<'facts, 'data>,
     /// What each function says of itself.
     pub attributes: &'facts Attributes,
     /// What each kernel needs.
     pub properties: &'facts KernelProperties,
     /// Which functions let dependent grids launch before they end.
     pub early_exits: &'facts IdSet<FunctionId>,
-    /// The sections.
-    pub plan: &'facts Plan<'data>,
-    /// What was asked for.
-    pub options: &'facts Options,
+}
+
+impl<'facts, 'data> Deref for Facts<'facts, 'data> {
+    type Target = Planned<'facts, 'data>;
+
+    fn deref(&self) -> &Self::Target {
+        self.planned
+    }
 }
 
 /// The attributes of the output. Symbols have no numbers yet, so that what depends on those is left open.
@@ -201,7 +201,7 @@ impl<'data> Facts<'_, 'data> {
         let row: &InputSymbol<'_> = &self.inputs.symbols()[symbol];
         if row.kind == SymbolKind::SECTION {
             let Place::Section(section) = row.place() else { return None };
-            return Some(Referent::Section(self.plan.placement(section)?.section));
+            return Some(Referent::Section(self.plan.at(section)?.section));
         }
         let id = self.resolution.meaning(symbol)?;
         let function = self.resolution.symbols()[id].function;

@@ -4,12 +4,13 @@ use super::attributes::{Attributes, flowing_row};
 use super::callgraph::CallGraph;
 use super::layout::{Layout, TEXTURE_KINDS};
 use super::live::LiveSet;
-use super::merge::{Content, Plan};
+use super::merge::Plan;
 use super::propagate::{KernelProperties, barriers};
 use super::resolve::Resolution;
 use crate::diagnostics::{Message, Report};
 use crate::id::FunctionId;
 use crate::options::Options;
+use crate::sections::Memory;
 use cubin::info::Attribute;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
@@ -70,13 +71,9 @@ impl Resources<'_, '_> {
         let mut banks = BTreeMap::new();
         for (id, section) in self.plan.sections().enumerate() {
             let size = self.layout.size(id);
-            match section.content {
-                Content::GlobalZero => global += size,
-                Content::Pieces if section.target.is_none() => match section.kind.constant_bank() {
-                    Some(_) if !self.knows_banks() => {}
-                    Some(bank) => *banks.entry(bank).or_default() += size,
-                    None => global += size,
-                },
+            match section.kind.memory(section) {
+                Some(Memory::Global) => global += size,
+                Some(Memory::Constants(bank)) if self.knows_banks() => *banks.entry(bank).or_default() += size,
                 _ => {}
             }
         }

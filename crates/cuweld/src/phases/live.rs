@@ -1,9 +1,9 @@
-//! Live: which functions stay.
+//! Live: garbage collection of functions.
 //!
-//! The search starts at the kernels, at the stubs of unified functions, which other programs call, and at functions that were
-//! asked for by name, and follows calls, direct and through pointers. A function whose address is taken is kept even if the search
-//! does not reach it, because data may hold its address; but what only such functions call is not kept, except undefined names,
-//! which the driver defines. Variables are never removed.
+//! The roots are the kernels that may be launched, the stubs of unified functions, which other programs call, and functions that were
+//! asked for by name. The search follows calls, direct and through pointers. A function whose address is taken is kept even if the search
+//! does not reach it, because data may hold its address; but what only such functions call is not kept, except undefined symbols, which the
+//! driver defines. Variables are never removed.
 
 use super::callgraph::CallGraph;
 use super::load::Inputs;

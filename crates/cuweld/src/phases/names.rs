@@ -3,37 +3,19 @@
 //! Names stand in the order in which the link met them. That depends on no relocation and no number, so the tables are made while
 //! other phases decide about those.
 
-use super::callgraph::CallGraph;
-use super::layout::Layout;
-use super::load::{Inputs, Place, Role};
-use super::merge::{Content, Local, Placement, Plan};
-use super::relocate::is_leftover;
-use super::resolve::{Resolution, Symbol, is_internal, is_named_in_any_case, is_shared_variable};
+use super::load::{Place, Role};
+use super::merge::Local;
+use super::resolve::{Symbol, is_internal, is_leftover, is_named_in_any_case, is_shared_variable};
+use super::stages::Planned;
 use super::strings::StringTableBuilder;
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
-use crate::options::Options;
+use crate::sections::InViews;
 use crate::views;
 use cubin::release::Rule;
 use cubin::symbol::Binding;
 use cubin::target::Views;
 use foldhash::fast::RandomState;
 use std::collections::HashSet;
-
-/// The facts that decide about names.
-pub struct Facts<'facts, 'data> {
-    /// The inputs.
-    pub inputs: &'facts Inputs<'data>,
-    /// What names mean.
-    pub resolution: &'facts Resolution<'data>,
-    /// Who calls whom.
-    pub graph: &'facts CallGraph<'data>,
-    /// The sections.
-    pub plan: &'facts Plan<'data>,
-    /// Addresses and sizes.
-    pub layout: &'facts Layout,
-    /// What was asked for.
-    pub options: &'facts Options,
-}
 
 /// The linked names.
 pub struct LinkedNames {
@@ -69,7 +51,7 @@ pub struct SymbolNames {
 const SHARED_INSTANCE: &str = "externsharedinstance";
 
 /// Gives every linked name its place.
-pub fn place(facts: &Facts<'_, '_>) -> LinkedNames {
+pub fn place(facts: &Planned<'_, '_>) -> LinkedNames {
     let local = &facts.local_functions();
     let (symbols, sections) = rayon::join(|| facts.name_symbols(local), || facts.name_sections(local));
     LinkedNames { sections, symbols }
@@ -78,7 +60,7 @@ pub fn place(facts: &Facts<'_, '_>) -> LinkedNames {
 /// Names of functions.
 type LocalFunctions<'data> = HashSet<&'data str, RandomState>;
 
-impl<'data> Facts<'_, 'data> {
+impl<'data> Planned<'_, 'data> {
     /// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
     /// a constant that the compiler made and that went elsewhere.
     pub fn is_named(&self, id: SymbolId) -> bool {
@@ -92,10 +74,7 @@ impl<'data> Facts<'_, 'data> {
         if let (true, Some(definition)) = (is_internal(symbol), symbol.definition)
             && let Place::Section(section) = self.inputs.symbols()[definition].place()
         {
-            let is_there = |place: Placement| {
-                self.plan.sections()[place.section].content != Content::Gone && self.layout.size(place.section) > 0
-            };
-            return self.plan.placement(section).is_some_and(is_there);
+            return self.plan.at(section).is_some_and(|at| self.layout.size(at.section) > 0);
         }
         if !executable || !is_shared_variable(symbol) {
             return true;
@@ -116,26 +95,8 @@ impl<'data> Facts<'_, 'data> {
     /// only one section is its code, and one each has its attributes, its shared variables and its parameters; so there is no need to
     /// look for the name, and such names are nearly all.
     fn has_name_of_its_own(&self, id: SectionId, local_functions: &LocalFunctions<'_>) -> bool {
-        let sections = self.plan.sections();
-        let named_after = match sections[id].content {
-            Content::Relocations { .. } => sections[id].target.unwrap_or(id),
-            _ => id,
-        };
-        let is_one_of_function = match sections[named_after].content {
-            Content::Text(_) | Content::FunctionInfo(_) => true,
-            // Kernels that were removed may leave two behind, neither of which belongs to any code.
-            Content::KernelShared(_) => sections[named_after].target.is_some(),
-            Content::Pieces => self.is_parameters(named_after),
-            _ => false,
-        };
-        is_one_of_function && !local_functions.contains(sections[id].name.stem)
-    }
-
-    /// Whether a section has the parameters of a kernel.
-    fn is_parameters(&self, id: SectionId) -> bool {
-        let sections = self.plan.sections();
-        let Some(Content::Text(function)) = sections[id].target.map(|text| sections[text].content) else { return false };
-        self.plan.function(function).parameters == Some(id)
+        let section = &self.plan.sections()[id];
+        section.kind.is_one_of_function(self.plan, section) && !local_functions.contains(section.name.stem)
     }
 
     fn name_sections(&self, local_functions: &LocalFunctions<'_>) -> SectionNames {
@@ -150,7 +111,7 @@ impl<'data> Facts<'_, 'data> {
         let mut table = StringTableBuilder::with_capacity(sections.ids().filter(|&id| !is_new(id)).count(), bytes + 1);
         let mut places = IdVec::filled(0, sections.len());
         for (id, section) in sections.enumerate() {
-            if !matches!(section.content, Content::Gone | Content::MachineParameters) {
+            if !section.is_discarded && section.kind.in_views() != InViews::MachineOnly {
                 let parts = section.name.parts();
                 places[id] = if is_new(id) { table.append(&parts) } else { table.add(&parts) };
             }
@@ -177,7 +138,7 @@ impl<'data> Facts<'_, 'data> {
         let constants = self.names_of_constants();
         for &entry in self.plan.locals() {
             match entry {
-                Local::Section(id) if plan_sections[id].content == Content::Gone => {}
+                Local::Section(id) if plan_sections[id].is_discarded => {}
                 Local::Section(id) => {
                     let (is_new, parts) = (self.has_name_of_its_own(id, local_functions), plan_sections[id].name.parts());
                     sections[id] = if is_new { table.append(&parts) } else { table.add(&parts) };

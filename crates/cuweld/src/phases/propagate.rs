@@ -1,12 +1,23 @@
-//! Propagate: what a kernel needs, given everything it calls.
+//! Propagate: what an entry function needs, given everything that it reaches.
 //!
-//! Registers and barriers of a kernel are the maximum over all it reaches; its stack is the deepest sum of frames along a call
-//! path, unknown if any path can come back to where it was; the outside functions it uses are those of all it reaches. Each of
-//! these flows from callees to callers, so one sweep over the components of the call graph, callees first, computes all of
-//! them: every edge is looked at once, and no path is ever walked. Only the few attributes that are sums or lists need to know
-//! the functions themselves.
+//! # The problem
 //!
-//! A program's only kernel is treated as if it reached all live code.
+//! The driver prepares a launch from the attributes of the kernel alone: how many registers a thread gets, how large its stack is, which
+//! barriers it uses. The compiler saw one unit, and knows nothing of functions in others. So the linker has to give each kernel the
+//! attributes of all functions that it reaches:
+//!
+//! * registers and barriers: the maximum;
+//! * stack: the largest sum of frames along a call path, unknown if a path leads back to a function on it (recursion);
+//! * return stack, external functions, fragments: sums and unions.
+//!
+//! # The algorithm
+//!
+//! Each of these is computed from the values of the callees, so one sweep over the strongly connected components of the call graph, callees
+//! first, is enough: every edge is looked at once. The reference linker enumerates call paths, of which there can be exponentially many.
+//! Only the few attributes that are lists need to know the functions themselves. Which attributes are propagated, and how they are combined,
+//! is a table ([`FLOWING`]).
+//!
+//! A program's only entry function is treated as if it reached all live code.
 
 use super::attributes::{Attributes, Combine, FLOWING, Flowing, Moment, flowing_row};
 use super::callgraph::CallGraph;
@@ -14,8 +25,8 @@ use super::components::Components;
 use super::explain;
 use super::live::LiveSet;
 use super::load::Inputs;
-use super::reach;
 use super::resolve::Resolution;
+use super::usage::Usage;
 use crate::diagnostics::{Message, Report};
 use crate::id::{FunctionId, Id, IdMap, IdSet};
 use crate::imitations::Imitation;
@@ -151,6 +162,8 @@ pub struct Facts<'facts, 'data> {
     pub components: &'facts Components,
     /// What stays.
     pub live: &'facts LiveSet,
+    /// Which entry functions reach what.
+    pub usage: &'facts Usage<'facts, 'data>,
     /// What each function needs by itself.
     pub attributes: &'facts Attributes,
 }
@@ -161,8 +174,7 @@ pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) 
         return KernelProperties { kernels: IdMap::default(), stubs: StubProperties::default() };
     }
     let flows = facts.sweep();
-    let lone_kernel = facts.live.kernels().len() == 1;
-    let whole_program = lone_kernel.then(|| facts.whole_program());
+    let whole_program = facts.usage.lone_kernel().map(|_| facts.whole_program());
     let mut kernels: IdMap<FunctionId, Properties> = (facts.live.kernels().iter())
         .map(|&kernel| {
             let reached = &flows[facts.components.of(facts.graph, kernel)];
@@ -363,8 +375,8 @@ impl Facts<'_, '_> {
         if !matters.contains(&true) {
             return;
         }
-        let reach = reach::find(self.graph, self.components, self.live.kernels(), |function| matters[function.index()]);
-        let lone_kernel = self.live.kernels().len() == 1;
+        let reach = self.usage.of_kernels(|function| matters[function.index()]);
+        let lone_kernel = self.usage.lone_kernel().is_some();
         for &kernel in self.live.kernels() {
             let Some(properties) = kernels.get_mut(&kernel) else { continue };
             let mut functions: Vec<FunctionId> = match lone_kernel {

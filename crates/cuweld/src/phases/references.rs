@@ -3,13 +3,9 @@
 //! Shared memory and texture slots are laid out by kernel, according to what the functions it reaches refer to; the only
 //! record of that is in the relocations of their code.
 
-use super::callgraph::CallGraph;
-use super::components::Components;
-use super::live::LiveSet;
 use super::load::{Inputs, Role};
-use super::reach;
-use super::resolve::{Resolution, Symbol, is_dynamic, is_laid_out_by_kernel};
-use crate::id::{FunctionId, Id, IdSet, Lists, SymbolId};
+use super::resolve::{Resolution, is_dynamic, is_laid_out_by_kernel};
+use crate::id::{FunctionId, IdSet, Lists, SymbolId};
 use rayon::prelude::*;
 
 /// The shared variables, textures, samplers and surfaces that each function's code refers to.
@@ -33,32 +29,6 @@ impl References {
     /// Whether any code, dead code included, refers to a symbol.
     pub fn any(&self, symbol: SymbolId) -> bool {
         self.referenced.contains(&symbol)
-    }
-}
-
-impl References {
-    /// The kernels that reach code that refers to something of a kind, in order. For a program's only kernel any code will do.
-    pub fn kernels_that_reach(
-        &self,
-        resolution: &Resolution<'_>,
-        graph: &CallGraph<'_>,
-        components: &Components,
-        live: &LiveSet,
-        is_wanted: fn(&Symbol) -> bool,
-    ) -> Vec<FunctionId> {
-        let symbols = resolution.symbols();
-        let wanted: Vec<bool> = (resolution.functions().ids())
-            .map(|function| self.of(function).iter().any(|&symbol| is_wanted(&symbols[symbol])))
-            .collect();
-        let kernels = live.kernels();
-        if !wanted.contains(&true) {
-            return Vec::new();
-        }
-        if kernels.len() == 1 {
-            return kernels.to_vec();
-        }
-        let reach = reach::find(graph, components, kernels, |function| wanted[function.index()]);
-        kernels.iter().copied().filter(|&kernel| reach.of(kernel).next().is_some()).collect()
     }
 }
 

@@ -6,14 +6,13 @@
 
 use super::attributes::Attributes;
 use super::callgraph::CallGraph;
-use super::components::Components;
 use super::explain::path;
 use super::live::LiveSet;
 use super::load::Inputs;
 use super::merge::Plan;
 use super::propagate::KernelProperties;
-use super::reach;
 use super::resolve::Resolution;
+use super::usage::Usage;
 use crate::demangle::demangle;
 use crate::diagnostics::{Diagnostic, Message, Report};
 use crate::id::{FunctionId, Id};
@@ -28,8 +27,8 @@ pub struct Facts<'facts, 'data> {
     pub resolution: &'facts Resolution<'data>,
     /// Who calls whom.
     pub graph: &'facts CallGraph<'data>,
-    /// The cycles of the call graph.
-    pub components: &'facts Components,
+    /// Which entry functions reach what.
+    pub usage: &'facts Usage<'facts, 'data>,
     /// What stays.
     pub live: &'facts LiveSet,
     /// What each function needs by itself.
@@ -82,7 +81,7 @@ impl Facts<'_, '_> {
                 && !self.resolution.functions()[function].kernel
                 && self.resolution.code(self.inputs, function).is_some()
         };
-        let reach = reach::find(self.graph, self.components, kernels, is_callee);
+        let reach = self.usage.of(kernels, is_callee);
         let place_of_code = |function: FunctionId| self.plan.function(function).text;
         let registers_of = |function: FunctionId| self.attributes.of(function).registers;
         let mut steps: Vec<(FunctionId, usize)> = Vec::new();

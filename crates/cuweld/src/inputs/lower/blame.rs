@@ -5,8 +5,8 @@
 
 use super::arguments::{CompileOptions, LinkTimeOptimization};
 use super::{CompilerError, Compilers, IntermediateModule, Optimization, side_by_side};
+use crate::driver::is_driver_function;
 use crate::inputs::HostReferences;
-use crate::phases::undefined::is_driver_function;
 
 /// What came of optimizing one unit by itself.
 pub(super) enum Alone {

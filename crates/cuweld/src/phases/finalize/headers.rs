@@ -1,11 +1,9 @@
 //! Headers: where each section stands in the file, and what the driver loads.
 
-use super::names::Names;
 use super::segments::{self, TABLE_ALIGN};
-use super::{Body, Facts};
-use crate::phases::load::UnifiedTable;
-use crate::phases::merge::Content;
-use crate::phases::number::{Class, Extent, FileSection, class};
+use super::{Body, Output};
+use crate::phases::number::{Extent, FileSection};
+use crate::sections::{Class, InViews};
 use crate::views::{View, mercury_kind};
 use cubin::elf::{
     ABI_VERSION_CUDA_13, CLASS_64, DATA_LSB, EM_CUDA, ET_EXEC, ET_REL, Header, OS_ABI_CUDA_13, ProgramHeader, SHF_CUDA_MERCURY,
@@ -30,10 +28,10 @@ const SECTION_NAMES_ROOM: u64 = 36;
 const CAPSULE_ALIGN: u64 = 16;
 
 /// Gives sections their places in the file, and makes all other headers.
-pub fn arrange(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body], mut sections: Vec<SectionHeader>) -> Image {
+pub fn arrange(facts: &Output<'_, '_>, bodies: &[Body], mut sections: Vec<SectionHeader>) -> Image {
     let mut cursor = Header::SIZE as u64;
     for (number, body) in bodies.iter().enumerate().skip(1) {
-        cursor += facts.room_before(number as u32, names);
+        cursor += facts.room_before(number as u32);
         let shared = match body {
             Body::Shared => {
                 let machine = facts.numbering.section(facts.numbering.sections()[number - 1].section, View::Machine);
@@ -55,7 +53,7 @@ pub fn arrange(facts: &Facts<'_, '_>, names: &Names, bodies: &[Body], mut sectio
         true => {
             let parts = facts.numbering.sections().iter().zip(&sections[1..]).filter(|(part, _)| part.view == View::Machine);
             let classes: Vec<(Class, &SectionHeader)> =
-                parts.map(|(part, header)| (class(&facts.plan.sections()[part.section]), header)).collect();
+                parts.map(|(part, header)| (facts.plan.sections()[part.section].class(), header)).collect();
             segments::make(facts.options.target.views, &classes, table_end)
         }
         false => Vec::new(),
@@ -84,80 +82,59 @@ fn aligned(offset: u64, align: u64) -> u64 {
     offset + (offset.wrapping_neg() & (align - 1))
 }
 
-impl Facts<'_, '_> {
-    /// The number of the first section with this content, as the machine's view has it.
-    fn number_of(&self, content: Content) -> u32 {
-        let found = self.numbering.sections().iter().find(|part| self.plan.sections()[part.section].content == content);
-        found.map_or(0, |part| self.numbering.section(part.section, View::Machine))
+impl Output<'_, '_> {
+    /// The number of the table of symbol names.
+    pub fn symbol_names(&self) -> u32 {
+        SYMBOL_NAMES
     }
 
-    /// The file's flags: the place of the toolkit's note, the architecture, the kind of code.
+    /// The number of the symbol table of a view. That of the Mercury view is the last section.
+    pub fn symbol_table(&self, view: View) -> u32 {
+        match view {
+            View::Machine => SYMBOLS,
+            View::Mercury => self.numbering.sections().len() as u32,
+        }
+    }
+
+    /// The file's flags: the number of the toolkit's note, the architecture, the kind of code.
     fn flags(&self) -> u32 {
-        let target = self.options.target;
-        self.number_of(Content::CudaNote).min(0xff) << 24 | target.number << 8 | u32::from(target.machine_flags)
+        let (target, note) = (self.options.target, self.numbering.section(self.plan.cuda_note(), View::Machine));
+        note.min(0xff) << 24 | target.number << 8 | u32::from(target.machine_flags)
     }
 
     /// Bytes that are left free in front of the section with this number.
-    fn room_before(&self, number: u32, names: &Names) -> u64 {
+    fn room_before(&self, number: u32) -> u64 {
         match number {
             _ if !self.numbering.has_two_views() => 0,
             SYMBOL_NAMES if self.numbering.extent() != Extent::ManyInFile => SECTION_NAMES_ROOM,
-            SYMBOLS => names.room,
+            SYMBOLS => self.names.room,
             _ => 0,
         }
     }
 
-    /// The header of a section, but for its place.
-    pub(super) fn section_header(&self, part: FileSection, names: &Names, body: &Body) -> SectionHeader {
+    /// The header of a section, but for its offset.
+    pub(super) fn section_header(&self, part: FileSection, body: &Body) -> SectionHeader {
         let section = &self.plan.sections()[part.section];
-        let target = section.target.map_or(0, |target| self.numbering.section(target, part.view));
-        let is_code = matches!(section.content, Content::Text(_) | Content::UnifiedStubs);
-        let symbols = match part.view {
-            View::Machine => SYMBOLS,
-            // The symbol table of the Mercury view is the last section.
-            View::Mercury => self.numbering.sections().len() as u32,
-        };
-        let (link, info) = match section.content {
-            Content::Symbols if part.view == View::Machine && self.numbering.has_machine_entries() => {
-                // The symbols of parameters are local, but come last, so no global symbol is the first behind the locals.
-                (SYMBOL_NAMES, self.numbering.symbols(View::Machine) as u32)
-            }
-            Content::Symbols => (SYMBOL_NAMES, self.numbering.first_global()),
-            Content::SymbolSectionNumbers => (symbols, 0),
-            Content::CudaNote => (self.number_of(Content::ToolNotes), self.number_of(Content::Compatibility)),
-            Content::Text(function) => {
-                let registers = match self.options.target.registers_in_text_header {
-                    true => self.attributes.of(function).registers << 24,
-                    false => 0,
-                };
-                (symbols, self.function_number(function) | registers)
-            }
-            Content::UnifiedStubs => (symbols, self.live.stubs().first().map_or(0, |&stub| self.function_number(stub))),
-            // Those that the linker makes in front of the others lack the link.
-            Content::UnifiedEntries(UnifiedTable::Functions) if self.options.executable() => (0, 0),
-            Content::ModuleInfo | Content::CallGraph | Content::Prototypes | Content::UnifiedEntries(_) => (symbols, 0),
-            Content::FunctionInfo(_)
-            | Content::UnifiedStubsInfo
-            | Content::Relocations { .. }
-            | Content::ResolvedRelocations
-            | Content::TextureRelocations(_) => (symbols, target),
-            _ => (0, target),
-        };
+        let is_code = section.kind.in_views() == InViews::EachAsCode;
+        let (link, info) = section.kind.link_and_info(self, part);
         let (kind, flags, align) = match part.view {
-            View::Machine => (self.kind_in_file(section.kind), section.flags, self.layout.align(part.section)),
-            View::Mercury => (
-                if is_code { SectionType::CAPSULE } else { mercury_kind(section.kind) },
-                if is_code { SHF_CUDA_MERCURY } else { section.flags | SHF_CUDA_MERCURY },
-                if is_code { CAPSULE_ALIGN } else { self.layout.align(part.section) },
-            ),
+            View::Machine => (self.type_in_file(section.section_type), section.flags, self.layout.align(part.section)),
+            View::Mercury if is_code => (SectionType::CAPSULE, SHF_CUDA_MERCURY, CAPSULE_ALIGN),
+            View::Mercury => {
+                (mercury_kind(section.section_type), section.flags | SHF_CUDA_MERCURY, self.layout.align(part.section))
+            }
+        };
+        let size = match body {
+            Body::Made(bytes) => bytes.len() as u64,
+            _ => section.kind.size(self, part),
         };
         SectionHeader {
-            name: names.section(part),
+            name: self.names.section(part),
             kind: kind.0,
             flags,
             address: 0,
             offset: 0,
-            size: self.size_of(part, body),
+            size,
             link,
             info,
             align,
@@ -166,13 +143,13 @@ impl Facts<'_, '_> {
     }
 
     /// An executable has plain types where a relocatable file tells the memories apart.
-    pub(super) fn kind_in_file(&self, kind: SectionType) -> SectionType {
-        match kind {
-            _ if !self.options.executable() => kind,
+    pub(super) fn type_in_file(&self, section_type: SectionType) -> SectionType {
+        match section_type {
+            _ if !self.options.executable() => section_type,
             SectionType::SHARED | SectionType::GLOBAL | SectionType::RESERVED_SHARED => SectionType(SHT_NOBITS),
             SectionType::GLOBAL_INIT => SectionType(SHT_PROGBITS),
-            kind if kind.constant_bank().is_some() => SectionType(SHT_PROGBITS),
-            kind => kind,
+            constants if constants.constant_bank().is_some() => SectionType(SHT_PROGBITS),
+            other => other,
         }
     }
 }

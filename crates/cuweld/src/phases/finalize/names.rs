@@ -6,9 +6,10 @@
 //! machine's names of sections follow.
 
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
-use crate::phases::merge::{Content, Local, Name, Plan};
+use crate::phases::merge::{Local, Name, Plan};
 use crate::phases::names::{LinkedNames, SectionNames, SymbolNames};
 use crate::phases::number::{Extent, FileSection, Numbering};
+use crate::sections::InViews;
 use crate::views::{self, View};
 
 /// Where the names are.
@@ -97,19 +98,14 @@ fn name_sections(plan: &Plan<'_>, numbering: &Numbering, mut names: SectionNames
     let mut mercury = IdVec::filled(0, sections.len());
     let mut kept_free = 0;
     let mut machine_only = Vec::new();
-    for (id, section) in sections.enumerate().filter(|(_, section)| section.content != Content::Gone) {
-        let is_machine_only = match section.content {
-            Content::MachineParameters => true,
-            Content::SymbolSectionNumbers => numbering.extent() == Extent::ManyInFile,
-            _ => false,
-        };
-        machine_only.extend(is_machine_only.then_some(id));
-        if section.content != Content::MachineParameters
-            && let Some(name) = machine_name(section.name)
-        {
+    for (id, section) in sections.enumerate().filter(|(_, section)| !section.is_discarded) {
+        let is_machine_only = section.kind.in_views() == InViews::MachineOnly;
+        let is_appended = is_machine_only || (id == plan.section_numbers() && numbering.extent() == Extent::ManyInFile);
+        machine_only.extend(is_appended.then_some(id));
+        if !is_machine_only && let Some(name) = machine_name(section.name) {
             let is_present = numbering.section(id, View::Machine) != 0;
             // The name of a list of relocations that turned out to be empty stays as it is.
-            if is_present || !matches!(section.content, Content::Relocations { .. }) {
+            if is_present || !section.kind.keeps_linked_name() {
                 names.table.overwrite(names.places[id], section.name.len(), &name);
             }
             kept_free += if is_present { section.name.len() as u64 } else { 0 };
@@ -120,8 +116,8 @@ fn name_sections(plan: &Plan<'_>, numbering: &Numbering, mut names: SectionNames
     }
     for part in numbering.sections().iter().filter(|part| part.view == View::Mercury) {
         let section = &sections[part.section];
-        let prefix = match section.content {
-            Content::Text(_) | Content::UnifiedStubs => views::CAPSULE_PREFIX,
+        let prefix = match section.kind.in_views() {
+            InViews::EachAsCode => views::CAPSULE_PREFIX,
             _ => views::MERCURY_PREFIX,
         };
         let [relocation, start, stem] = section.name.parts();
@@ -144,7 +140,7 @@ fn name_section_symbols(
     for entry in numbering.each_entry(View::Machine) {
         let Local::Section(id) = entry else { continue };
         let section = &plan.sections()[id];
-        if section.content == Content::MachineParameters {
+        if section.kind.in_views() == InViews::MachineOnly {
             names.sections[id] = names.table.append(&section.name.parts());
         } else if let Some(name) = machine_name(section.name) {
             taken += name.len() as u64 + 1;

@@ -4,8 +4,7 @@
 //! written on any number of threads. A file that goes somewhere else anyhow is never in memory as a whole: while one part of it
 //! is on its way, the next one is made.
 
-use super::{Body, Finished, symbols};
-use crate::phases::merge::Content;
+use super::{Body, Finished};
 use crate::phases::number::FileSection;
 use cubin::elf::{Header, ProgramHeader, SectionHeader};
 use std::io::{self, Read};
@@ -150,9 +149,7 @@ impl Finished<'_, '_> {
     fn entry_size(&self, index: usize) -> Option<u64> {
         let Piece::Section(number) = self.piece(index) else { return None };
         let section = &self.facts.plan.sections()[self.file_section(number).section];
-        let has_entries =
-            matches!(section.content, Content::Symbols | Content::Relocations { .. } | Content::ResolvedRelocations);
-        has_entries.then_some(section.entry_size.into())
+        section.kind.is_written_by_entry().then_some(section.entry_size.into())
     }
 
     /// A piece of this size whose bytes are there already.
@@ -161,7 +158,8 @@ impl Finished<'_, '_> {
             Piece::Section(number) => match &self.bodies[number] {
                 Body::Made(bytes) => Some(vec![(0, bytes)]),
                 Body::FromFacts => {
-                    let pieces = self.facts.unchanged_pieces(self.file_section(number), size)?;
+                    let part = self.file_section(number);
+                    let pieces = self.facts.plan.sections()[part.section].kind.unchanged(&self.facts, part)?;
                     // Many small ones are put together first.
                     (pieces.len() as u64 * SMALL <= size).then_some(pieces)
                 }
@@ -257,13 +255,7 @@ impl Finished<'_, '_> {
                 }
                 Body::FromFacts => {
                     let part = self.file_section(number);
-                    match self.facts.plan.sections()[part.section].content {
-                        Content::Symbols => symbols::write(&self.facts, &self.names, part.view, first, out),
-                        _ => {
-                            out.fill(0);
-                            self.facts.write_section(part, first, out)?;
-                        }
-                    }
+                    self.facts.plan.sections()[part.section].kind.write(&self.facts, part, first, out)?;
                 }
                 Body::Nowhere | Body::Shared => {}
             },

@@ -1,12 +1,13 @@
 //! Limits: memories that are too small for what the program puts there.
 
+use super::Facts;
 use super::shared::{self, SharedLayout};
-use super::{Content, Facts};
 use crate::demangle::demangle;
 use crate::diagnostics::{Diagnostic, Message, Report};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::phases::explain::memory;
 use crate::phases::load::Place;
+use crate::sections::Memory;
 
 /// Reports what exceeds its memory, in the order of the sections.
 pub fn check(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<SectionId, u64>, report: &mut Report) {
@@ -15,15 +16,11 @@ pub fn check(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<SectionI
     let executable = facts.options.executable();
     for (id, section) in facts.plan.sections().enumerate() {
         let used = size[id];
-        let owner = section.target.and_then(|text| match facts.plan.sections()[text].content {
-            Content::Text(function) => Some(function),
-            _ => None,
-        });
-        match (section.content, section.kind.constant_bank(), owner) {
-            (Content::KernelShared(kernel), ..) if executable && shared.used_by(kernel) > facts.options.shared_limit() => {
+        match (section.kind.memory(section), section.function) {
+            (Some(Memory::Shared), Some(kernel)) if executable && shared.used_by(kernel) > facts.options.shared_limit() => {
                 report.add(facts.too_much_shared(kernel, shared));
             }
-            (Content::Pieces, Some(0), Some(kernel)) if executable && used > limit => {
+            (Some(Memory::Parameters), Some(kernel)) if executable && used > limit => {
                 let message = Message::TooMuchParameters { kernel: facts.name(kernel), used, limit };
                 report.add(
                     Diagnostic::new(message)
@@ -34,9 +31,7 @@ pub fn check(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<SectionI
                         .hint("pass large parameters through a pointer"),
                 );
             }
-            (Content::Pieces, Some(_), None) if used > limit && section.target.is_none() => {
-                report.add(facts.too_much_constant(id, used))
-            }
+            (Some(Memory::Constants(_)), _) if used > limit => report.add(facts.too_much_constant(id, used)),
             _ => {}
         }
     }
@@ -81,7 +76,7 @@ impl Facts<'_, '_> {
             .headline(format!("the program has {used} bytes of __constant__ variables; {limit} are the most"));
         let inside = |&(_, symbol): &(SymbolId, &super::Symbol)| {
             let place = symbol.definition.map(|definition| self.inputs.symbols()[definition].place());
-            matches!(place, Some(Place::Section(home)) if self.plan.placement(home).is_some_and(|at| at.section == section))
+            matches!(place, Some(Place::Section(home)) if self.plan.at(home).is_some_and(|at| at.section == section))
         };
         let variables = self.resolution.symbols().enumerate().filter(inside).map(|(id, symbol)| (id, symbol.size));
         memory::add_largest(diagnostic, self.inputs, self.resolution, variables)

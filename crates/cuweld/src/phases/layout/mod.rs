@@ -2,21 +2,18 @@
 
 mod limits;
 mod shared;
-mod sort;
 mod textures;
 
-use super::callgraph::CallGraph;
-use super::components::Components;
 use super::live::LiveSet;
 use super::load::Inputs;
-use super::merge::{Content, Plan, SharedVariable};
+use super::merge::Plan;
 use super::references::References;
 use super::resolve::{Resolution, Symbol};
+use super::usage::Usage;
 use crate::diagnostics::{Failure, Report};
 use crate::id::{FunctionId, IdMap, IdVec, SectionId, SymbolId};
 use crate::options::Options;
 use shared::SharedLayout;
-pub use sort::{Tie, dealt_merge_sort};
 pub use textures::TEXTURE_KINDS;
 use textures::TextureLayout;
 
@@ -63,18 +60,14 @@ pub struct Facts<'facts, 'data> {
     pub inputs: &'facts Inputs<'data>,
     /// What names mean.
     pub resolution: &'facts Resolution<'data>,
-    /// Who calls whom.
-    pub graph: &'facts CallGraph<'data>,
-    /// The cycles of the call graph.
-    pub components: &'facts Components,
+    /// Which entry functions reach what.
+    pub usage: &'facts Usage<'facts, 'data>,
     /// What stays.
     pub live: &'facts LiveSet,
     /// Which shared variables and textures code refers to.
     pub references: &'facts References,
     /// The sections.
     pub plan: &'facts Plan<'data>,
-    /// The shared variables, in the order in which they were met.
-    pub shared_variables: &'facts [SharedVariable],
     /// What was asked for.
     pub options: &'facts Options,
 }

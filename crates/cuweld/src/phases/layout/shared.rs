@@ -1,32 +1,31 @@
-//! Shared memory.
+//! The layout of shared memory.
 //!
 //! # The problem
 //!
-//! Every kernel has a shared memory of its own, which starts at address 0. A variable that only one kernel can reach (directly or
-//! through the functions it calls) gets an address among that kernel's own variables. A variable that several kernels reach must
-//! have the same address in all of them, because the code that uses it exists once. And an array of unknown size (`extern
-//! __shared__`) has to start behind everything else in each kernel that reaches it, again at one address per piece of code.
+//! Every kernel has a shared memory of its own, which starts at offset 0 of the shared window. A variable that only one kernel reaches
+//! (directly or through the functions that it calls) gets an offset among that kernel's own variables. A variable that several kernels reach
+//! must have the same offset in all of them, because the code that refers to it exists once. And dynamic shared memory (`extern __shared__`)
+//! has to start behind everything else in each kernel that reaches it, again at one offset per function that refers to it.
 //!
 //! # The layout
 //!
 //! 1. Variables with several users form the *pool*, which every kernel's memory starts with. Two of them may overlap if no kernel
-//!    uses both: going from the largest to the smallest, each is put into the first group in which it shares no kernel with anyone,
-//!    and the groups are placed one after the other.
+//!    uses both: from the largest to the smallest, each is put into the first group in which it shares no kernel with anyone, and the
+//!    groups are placed one after the other. (This is a greedy colouring of the interference graph, whose nodes are variables.)
 //! 2. A kernel's own variables, the widest alignment first, start behind the last pool variable that the kernel itself reaches.
-//! 3. The array of unknown size starts at the next multiple of 16 behind all of that. Where code that uses it is reached by several
-//!    kernels, they agree on the largest such address; kernels that share such code in a chain all get the same one.
+//! 3. Dynamic shared memory starts at the next multiple of 16 behind all of that. Where a function that refers to it is reached by several
+//!    kernels, they agree on the largest such offset; kernels that share such functions in a chain all get the same one.
 //!
-//! A variable that no code refers to disappears. One that only dead code refers to does not: it goes to the pool, where it
-//! conflicts with nobody.
+//! A variable that no code refers to is removed. One that only dead code refers to is not: it goes to the pool, where it interferes with
+//! nobody.
 
 mod relocatable;
 
 use super::Facts;
-use super::sort::{Tie, dealt_merge_sort};
+use crate::dealt_sort::{Tie, dealt_merge_sort};
 use crate::id::{FunctionId, Id, IdMap, IdSet, SectionId, SymbolId};
 use crate::imitations::Imitation;
 use crate::phases::merge::{SharedPlacement, SharedVariable};
-use crate::phases::reach;
 use crate::phases::resolve::{is_dynamic, is_shared_variable};
 use cubin::release::Rule;
 use cubin::target::Views;
@@ -170,19 +169,25 @@ impl Groups {
 
 /// Lays out the shared memory of every kernel.
 pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
-    let mut layout = SharedLayout::default();
     if !facts.options.executable() {
         return relocatable::lay_out(facts);
     }
-    let two_views = facts.options.target.views == Views::Two;
-    let users = Users::find(facts);
-    let symbols = facts.resolution.symbols();
-    let has_dynamic = facts.resolution.laid_out_by_kernel().iter().any(|&id| is_dynamic(&symbols[id]));
+    let users = &Users::find(facts);
+    let (own, groups) = share_out(facts, users);
+    let mut work = Work::new(facts, users, groups);
+    work.lay_out_pool();
+    work.lay_out_own(own);
+    work.lay_out_dynamic();
+    work.kernel_sections();
+    work.module_section();
+    work.layout
+}
 
-    // Who gets what.
+/// Which variables are a kernel's own, and the pool of the others.
+fn share_out(facts: &Facts<'_, '_>, users: &Users) -> (IdMap<FunctionId, Vec<SharedVariable>>, Vec<Group>) {
     let mut own: IdMap<FunctionId, Vec<SharedVariable>> = IdMap::default();
     let mut module = Vec::new();
-    for &variable in facts.shared_variables {
+    for &variable in facts.plan.shared_variables() {
         match variable.owner {
             SharedPlacement::Kernel(kernel) => own.entry(kernel).or_default().push(variable),
             SharedPlacement::Module | SharedPlacement::Dynamic => module.push(variable),
@@ -199,130 +204,200 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
             },
         }
     }
-    let groups = groups.all;
+    (own, groups.all)
+}
 
-    // The reference linker gives stubs of unified functions their part of the pool only if the first of them has one.
-    let first_stub = facts.live.stubs().first();
-    let pool_users: IdSet<Class> = groups.iter().flat_map(|group| &group.users).copied().collect();
-    let is_user = |stub: &FunctionId| users.class_of(*stub).is_some_and(|class| pool_users.contains(&class));
-    let stubs_have_pool = !facts.options.imitates(Imitation::FirstStubDecidesPool) || first_stub.is_some_and(is_user);
-    let has_pool = |user: FunctionId| !groups.is_empty() && (stubs_have_pool || !facts.live.is_stub(user));
+/// A layout that is being made.
+struct Work<'work, 'facts, 'data> {
+    facts: &'work Facts<'facts, 'data>,
+    users: &'work Users,
+    groups: Vec<Group>,
+    /// The classes that use a variable of the pool.
+    pool_users: IdSet<Class>,
+    /// Whether stubs of unified functions have their part of the pool.
+    stubs_have_pool: bool,
+    pool_end: u64,
+    pool_align: u64,
+    /// Where the pool ends for the kernels of a class.
+    pool_end_for: IdMap<Class, u64>,
+    /// Where a kernel's memory ends.
+    end: IdMap<FunctionId, u64>,
+    /// The alignment of a kernel's memory.
+    align: IdMap<FunctionId, u64>,
+    /// Whether the program has dynamic shared memory, and the kernels that use it.
+    has_dynamic: bool,
+    with_dynamic: IdSet<FunctionId>,
+    dynamic: DynamicAlignment,
+    layout: SharedLayout,
+}
 
-    // The pool. Alignment takes what is reserved for the null pointer to the first address that is not zero.
-    let null_pointer = u64::from(facts.options.reserve_null_pointer);
-    let mut pool_end = null_pointer;
-    let mut pool_align = 1;
-    let mut pool_end_for: IdMap<Class, u64> = IdMap::default();
-    for group in &groups {
-        let align = group.members.iter().map(|variable| variable.align).max().unwrap_or(1);
-        let start = u64::next_multiple_of(pool_end, align);
-        pool_align = pool_align.max(align);
-        pool_end = start + group.members.iter().map(|variable| variable.size).max().unwrap_or(0);
-        for variable in &group.members {
-            layout.addresses.insert(variable.symbol, Address { offset: start, kernel: None });
-            for &class in users.of(variable.symbol) {
-                let end = pool_end_for.entry(class).or_default();
-                *end = (*end).max(start + variable.size);
+impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
+    fn new(facts: &'work Facts<'facts, 'data>, users: &'work Users, groups: Vec<Group>) -> Self {
+        let pool_users: IdSet<Class> = groups.iter().flat_map(|group| &group.users).copied().collect();
+        // The reference linker gives stubs of unified functions their part of the pool only if the first of them has one.
+        let is_user = |stub: &FunctionId| users.class_of(*stub).is_some_and(|class| pool_users.contains(&class));
+        let first_stub = facts.live.stubs().first();
+        let stubs_have_pool = !facts.options.imitates(Imitation::FirstStubDecidesPool) || first_stub.is_some_and(is_user);
+        let symbols = facts.resolution.symbols();
+        // There can be many kernels, so no table grows one by one.
+        let kernels = facts.live.entries().len();
+        let mut layout = SharedLayout { has_pool: !groups.is_empty(), ..SharedLayout::default() };
+        layout.used.reserve(kernels);
+        layout.sections.reserve(kernels + 1);
+        Work {
+            facts,
+            users,
+            groups,
+            pool_users,
+            stubs_have_pool,
+            // Alignment takes what is reserved for the null pointer to the first address that is not zero.
+            pool_end: u64::from(facts.options.reserve_null_pointer),
+            pool_align: 1,
+            pool_end_for: IdMap::default(),
+            end: IdMap::with_capacity_and_hasher(kernels, Default::default()),
+            align: IdMap::with_capacity_and_hasher(kernels, Default::default()),
+            has_dynamic: facts.resolution.laid_out_by_kernel().iter().any(|&id| is_dynamic(&symbols[id])),
+            with_dynamic: users.kernels_of(&users.with_dynamic()).collect(),
+            dynamic: DynamicAlignment::find(facts, users),
+            layout,
+        }
+    }
+
+    /// Whether an entry function uses a variable of the pool.
+    fn uses_pool(&self, entry: FunctionId) -> bool {
+        self.users.class_of(entry).is_some_and(|class| self.pool_users.contains(&class))
+    }
+
+    /// Whether the memory of an entry function starts with the pool.
+    fn has_pool(&self, entry: FunctionId) -> bool {
+        self.layout.has_pool && (self.stubs_have_pool || !self.facts.live.is_stub(entry))
+    }
+
+    /// Whether a debugger is shown shared variables.
+    fn is_debugged(&self) -> bool {
+        self.facts.options.debug && self.facts.options.shows_shared_variables()
+    }
+
+    /// What the driver reserves, as the linked view has it: where there are two views, only the machine view has a reserved part, so
+    /// that to the linked one, a section with nothing else is empty.
+    fn linked_reserved(&self) -> u64 {
+        if self.facts.options.target.views == Views::Two { 0 } else { self.facts.options.reserved_shared() }
+    }
+
+    fn lay_out_pool(&mut self) {
+        for group in &self.groups {
+            let align = group.members.iter().map(|variable| variable.align).max().unwrap_or(1);
+            let start = self.pool_end.next_multiple_of(align);
+            self.pool_align = self.pool_align.max(align);
+            self.pool_end = start + group.members.iter().map(|variable| variable.size).max().unwrap_or(0);
+            for variable in &group.members {
+                self.layout.addresses.insert(variable.symbol, Address { offset: start, kernel: None });
+                for &class in self.users.of(variable.symbol) {
+                    let end = self.pool_end_for.entry(class).or_default();
+                    *end = (*end).max(start + variable.size);
+                }
             }
         }
-    }
-    let module_section = facts.plan.module_shared();
-    let dynamic = DynamicAlignment::find(facts, &users);
-    if let (Some(section), false) = (module_section, groups.is_empty()) {
-        pool_align = pool_align.max(facts.plan.sections()[section].align).max(dynamic.widest);
+        if let (Some(section), true) = (self.facts.plan.module_shared(), self.layout.has_pool) {
+            self.pool_align = self.pool_align.max(self.facts.plan.sections()[section].align).max(self.dynamic.widest);
+        }
     }
 
-    // Each kernel's own variables. There can be many kernels, so no table grows one by one.
-    let kernels = facts.live.entries().len();
-    let mut end: IdMap<FunctionId, u64> = IdMap::with_capacity_and_hasher(kernels, Default::default());
-    let mut align: IdMap<FunctionId, u64> = IdMap::with_capacity_and_hasher(kernels, Default::default());
-    layout.used.reserve(kernels);
-    layout.sections.reserve(kernels + 1);
-    for &kernel in facts.live.entries() {
-        let variables = own.remove(&kernel).unwrap_or_default();
-        let start = if variables.is_empty() { 0 } else { null_pointer };
-        let pool_end = users.class_of(kernel).filter(|_| has_pool(kernel)).and_then(|class| pool_end_for.get(&class));
-        let mut cursor = pool_end.copied().unwrap_or(start);
-        // The memory of a stub is made when it is first needed; for arrays of unknown size alone, that is after the pool.
-        let is_before_pool = !facts.live.is_stub(kernel) || !variables.is_empty() || is_user(&kernel);
-        let mut widest = if is_before_pool && !groups.is_empty() { pool_align } else { 1 };
+    /// Each kernel's own variables, the widest alignment first.
+    fn lay_out_own(&mut self, mut own: IdMap<FunctionId, Vec<SharedVariable>>) {
         let widest_first =
             |a: &SharedVariable, b: &SharedVariable| (std::cmp::Reverse(a.align), a.size) < (std::cmp::Reverse(b.align), b.size);
-        for variable in dealt_merge_sort(&variables, Tie::First, &widest_first) {
-            let offset = cursor.next_multiple_of(variable.align);
-            layout.addresses.insert(variable.symbol, Address { offset, kernel: Some(kernel) });
-            cursor = offset + variable.size;
-            widest = widest.max(variable.align);
+        for &kernel in self.facts.live.entries() {
+            let variables = own.remove(&kernel).unwrap_or_default();
+            let start = if variables.is_empty() { 0 } else { u64::from(self.facts.options.reserve_null_pointer) };
+            let class = self.users.class_of(kernel).filter(|_| self.has_pool(kernel));
+            let mut cursor = class.and_then(|class| self.pool_end_for.get(&class)).copied().unwrap_or(start);
+            // The memory of a stub is made when it is first needed; for dynamic shared memory alone, that is after the pool.
+            let is_before_pool = !self.facts.live.is_stub(kernel) || !variables.is_empty() || self.uses_pool(kernel);
+            let mut widest = if is_before_pool && self.layout.has_pool { self.pool_align } else { 1 };
+            for variable in dealt_merge_sort(&variables, Tie::First, &widest_first) {
+                let offset = cursor.next_multiple_of(variable.align);
+                self.layout.addresses.insert(variable.symbol, Address { offset, kernel: Some(kernel) });
+                cursor = offset + variable.size;
+                widest = widest.max(variable.align);
+            }
+            self.end.insert(kernel, cursor);
+            self.align.insert(kernel, widest);
         }
-        end.insert(kernel, cursor);
-        align.insert(kernel, widest);
     }
 
-    // Dynamic shared memory.
-    let with_dynamic: IdSet<FunctionId> = users.kernels_of(&users.with_dynamic()).collect();
-    for &kernel in &with_dynamic {
-        let align = align.entry(kernel).or_insert(1);
-        *align = (*align).max(dynamic.of(&users, kernel));
+    /// Dynamic shared memory, behind all else.
+    fn lay_out_dynamic(&mut self) {
+        let null_pointer = u64::from(self.facts.options.reserve_null_pointer);
+        let is_debugged = self.is_debugged();
+        for &kernel in &self.with_dynamic {
+            let align = self.align.entry(kernel).or_insert(1);
+            *align = (*align).max(self.dynamic.of(self.users, kernel));
+        }
+        let layout = &mut self.layout;
+        let unit = |kernel| self.dynamic.of(self.users, kernel);
+        layout.dynamic = agree_on_dynamic_starts(self.users, null_pointer, unit, &mut self.end);
+        layout.largest_dynamic = layout.dynamic.values().max().copied();
+        if is_debugged && self.has_dynamic {
+            // A debugger is told one address for all, so all code uses that one.
+            let start = layout.largest_dynamic.unwrap_or(0);
+            layout.largest_dynamic = Some(start);
+            layout.dynamic.values_mut().for_each(|own| *own = start);
+            for kernel in &self.with_dynamic {
+                let end = self.end.entry(*kernel).or_default();
+                *end = (*end).max(start);
+            }
+        }
+        layout.shown_dynamic = layout.largest_dynamic.filter(|_| is_debugged);
+        // It has no address of its own unless a debugger is shown one. A reserved part in front of a pool hides that: it has a symbol.
+        let is_hidden = self.layout.has_pool && self.linked_reserved() > 0;
+        self.layout.names_dynamic = self.layout.shown_dynamic.is_some() || is_hidden;
     }
-    layout.dynamic = agree_on_dynamic_starts(&users, null_pointer, |kernel| dynamic.of(&users, kernel), &mut end);
-    layout.largest_dynamic = layout.dynamic.values().max().copied();
-    let is_debugged = facts.options.debug && facts.options.shows_shared_variables();
-    if is_debugged && has_dynamic {
-        // A debugger is told one address for all, so all code uses that one.
-        let start = layout.largest_dynamic.unwrap_or(0);
-        layout.largest_dynamic = Some(start);
-        layout.dynamic.values_mut().for_each(|own| *own = start);
-        for kernel in &with_dynamic {
-            let end = end.entry(*kernel).or_default();
-            *end = (*end).max(start);
+
+    fn kernel_sections(&mut self) {
+        let (reserved, linked_reserved) = (self.facts.options.reserved_shared(), self.linked_reserved());
+        for &kernel in self.facts.live.entries() {
+            let Some(section) = self.facts.plan.function(kernel).shared else { continue };
+            let uses_dynamic = self.with_dynamic.contains(&kernel);
+            let (mut end, align) = (self.end[&kernel], self.align[&kernel]);
+            if uses_dynamic && self.facts.inputs.release().has(Rule::DynamicSharedAligned) {
+                end = end.next_multiple_of(align);
+            }
+            // An empty section stays only if its alignment is that of dynamic shared memory; one with a reserved part is not empty.
+            let right_align = align == DYNAMIC_ALIGN || (linked_reserved > 0 && align > DYNAMIC_ALIGN);
+            let wanted_empty = self.has_dynamic && (uses_dynamic || self.has_pool(kernel)) && right_align;
+            let present = end > 0 || wanted_empty;
+            self.layout.used.insert(kernel, end);
+            let size = if present { end + reserved } else { 0 };
+            let listed = present && end + linked_reserved > 0;
+            self.layout.sections.insert(section, Extent { size, align, present, listed });
         }
     }
-    layout.shown_dynamic = layout.largest_dynamic.filter(|_| is_debugged);
-    layout.has_pool = !groups.is_empty();
-    // The sections.
-    let reserved = facts.options.reserved_shared();
-    // Where there are two views, only the machine's has a reserved part: to the linked one, a section with nothing else is empty.
-    let linked_reserved = if two_views { 0 } else { reserved };
-    // An array has no address of its own unless a debugger is shown one. A reserved part in front of a pool hides that: it has a symbol.
-    layout.names_dynamic = layout.shown_dynamic.is_some() || (layout.has_pool && linked_reserved > 0);
-    for &kernel in facts.live.entries() {
-        let Some(section) = facts.plan.function(kernel).shared else { continue };
-        let (mut end, align) = (end[&kernel], align[&kernel]);
-        if with_dynamic.contains(&kernel) && facts.inputs.release().has(Rule::DynamicSharedAligned) {
-            end = end.next_multiple_of(align);
-        }
-        // An empty section stays only if its alignment is that of the arrays; one with a reserved part is not empty.
-        let right_align = align == DYNAMIC_ALIGN || (linked_reserved > 0 && align > DYNAMIC_ALIGN);
-        let wanted_empty = has_dynamic && (with_dynamic.contains(&kernel) || has_pool(kernel)) && right_align;
-        let present = end > 0 || wanted_empty;
-        layout.used.insert(kernel, end);
-        let size = if present { end + reserved } else { 0 };
-        let listed = present && end + linked_reserved > 0;
-        layout.sections.insert(section, Extent { size, align, present, listed });
-    }
-    if let Some(section) = module_section {
-        let dynamic_align = if has_dynamic { DYNAMIC_ALIGN } else { 1 };
-        let is_shown = !groups.is_empty() && facts.options.shows_shared_variables();
-        let extent = if is_shown || (is_debugged && has_dynamic) {
-            let (size, listed) = (pool_end + reserved, pool_end + linked_reserved > 0);
-            Extent { size, align: pool_align.max(dynamic_align), present: true, listed }
+
+    fn module_section(&mut self) {
+        let Some(section) = self.facts.plan.module_shared() else { return };
+        let (options, has_dynamic) = (self.facts.options, self.has_dynamic);
+        let reserved = options.reserved_shared();
+        let is_shown = self.layout.has_pool && options.shows_shared_variables();
+        let extent = if is_shown || (self.is_debugged() && has_dynamic) {
+            let (size, listed) = (self.pool_end + reserved, self.pool_end + self.linked_reserved() > 0);
+            let dynamic_align = if has_dynamic { DYNAMIC_ALIGN } else { 1 };
+            Extent { size, align: self.pool_align.max(dynamic_align), present: true, listed }
         } else {
-            let align = if !has_dynamic {
-                facts.plan.sections()[section].align
-            } else if groups.is_empty() {
-                DYNAMIC_ALIGN
-            } else {
-                DYNAMIC_ALIGN.max(pool_align)
+            let align = match (has_dynamic, self.layout.has_pool) {
+                (false, _) => self.facts.plan.sections()[section].align,
+                (true, false) => DYNAMIC_ALIGN,
+                (true, true) => DYNAMIC_ALIGN.max(self.pool_align),
             };
             let present = has_dynamic && align == DYNAMIC_ALIGN;
             // Where applied relocations are recorded, the reserved part counts, and what is not empty has a symbol.
-            let is_recorded = facts.options.preserve_relocations && !two_views;
+            let two_views = options.target.views == Views::Two;
+            let is_recorded = options.preserve_relocations && !two_views;
             let size = if present && (two_views || is_recorded) { reserved } else { 0 };
             Extent { size, align, present, listed: is_recorded && size > 0 }
         };
-        layout.sections.insert(section, extent);
+        self.layout.sections.insert(section, extent);
     }
-    layout
 }
 
 /// The variables in a kernel's shared memory, with their sizes.
@@ -335,7 +410,7 @@ pub fn variables_of(facts: &Facts<'_, '_>, layout: &SharedLayout, kernel: Functi
             None => class.is_some_and(|class| users.of(variable.symbol).contains(&class)),
         })
     };
-    facts.shared_variables.iter().filter(is_in).map(|variable| (variable.symbol, variable.size)).collect()
+    facts.plan.shared_variables().iter().filter(is_in).map(|variable| (variable.symbol, variable.size)).collect()
 }
 
 /// Kernels that reach the same functions: there may be thousands of either.
@@ -364,7 +439,7 @@ impl Users {
         if !uses_shared.contains(&true) {
             return users;
         }
-        let reach = reach::find(facts.graph, facts.components, kernels, |function| uses_shared[function.index()]);
+        let reach = facts.usage.of_entries(|function| uses_shared[function.index()]);
         users.classes = reach.classes(kernels);
         for (class, members) in (0..).zip(&users.classes) {
             users.class_of.extend(members.iter().map(|&kernel| (kernel, class)));
@@ -422,7 +497,7 @@ struct DynamicAlignment {
 
 impl DynamicAlignment {
     fn find(facts: &Facts<'_, '_>, users: &Users) -> Self {
-        let dynamic = facts.shared_variables.iter().filter(|variable| variable.owner == SharedPlacement::Dynamic);
+        let dynamic = facts.plan.shared_variables().iter().filter(|variable| variable.owner == SharedPlacement::Dynamic);
         let declared: IdMap<SymbolId, u64> = dynamic.map(|variable| (variable.symbol, variable.align)).collect();
         let mut of_class: IdMap<Class, u64> = IdMap::default();
         for (&function, classes) in &users.dynamic {

@@ -6,7 +6,7 @@
 //! without it.
 
 use super::Facts;
-use super::sort::{Tie, dealt_merge_sort};
+use crate::dealt_sort::{Tie, dealt_merge_sort};
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FunctionId, IdMap, IdSet, IdVec, SectionId, SymbolId};
 use crate::phases::resolve::{Symbol, is_texture};
@@ -105,9 +105,8 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     if !facts.options.executable() || !any {
         return Ok(TextureLayout::default());
     }
-    let kernels_that_reach = |is_wanted: fn(&Symbol) -> bool| {
-        facts.references.kernels_that_reach(facts.resolution, facts.graph, facts.components, facts.live, is_wanted)
-    };
+    let kernels_that_reach =
+        |is_wanted: fn(&Symbol) -> bool| facts.usage.kernels_that_refer(facts.resolution, facts.references, is_wanted);
     let kernels = kernels_that_reach(is_texture);
     let mut references = Vec::new();
     for kind in &TEXTURE_KINDS {
@@ -134,9 +133,9 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     }
     let is_sampler = references.iter().copied().filter(|&id| symbols[id].kind == SymbolKind::SAMPLER).collect();
     let is_more_than_texture = |symbol: &Symbol| is_texture(symbol) && symbol.kind != SymbolKind::TEXTURE;
-    let with_samplers = match facts.live.kernels() {
-        [only] => IdSet::from_iter([*only]),
-        _ => kernels_that_reach(is_more_than_texture).into_iter().collect(),
+    let with_samplers = match facts.usage.lone_kernel() {
+        Some(lone_kernel) => IdSet::from_iter([lone_kernel]),
+        None => kernels_that_reach(is_more_than_texture).into_iter().collect(),
     };
     Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, base, kernels, with_samplers, is_sampler })
 }

@@ -1,8 +1,8 @@
 //! Which inputs take part: some are only there in case they are needed.
 
 use super::{Input, InputSymbol, ObjectFile, Place};
+use crate::driver::is_driver_function;
 use crate::id::{IdVec, InputSymbolId};
-use crate::phases::undefined::is_driver_function;
 use cubin::symbol::Binding;
 use hashbrown::{HashMap, HashSet};
 use std::cmp::Reverse;

@@ -22,14 +22,14 @@ use std::ops::Range;
 impl<'data> Facts<'_, 'data> {
     /// The function whose copy a symbol is, if another copy stays.
     fn other_copy(&self, symbol: InputSymbolId) -> Option<FunctionId> {
-        let resolution = self.relocate.resolution;
+        let resolution = self.planned.resolution;
         let is_copy = matches!(resolution.fate(symbol), Fate::Replaced | Fate::Lost);
-        resolution.function(symbol).filter(|&function| is_copy && self.relocate.live.contains(function))
+        resolution.function(symbol).filter(|&function| is_copy && self.planned.live.contains(function))
     }
 
     /// The code of a function that stays, in both views.
     pub(super) fn code(&self, function: FunctionId) -> Option<(InputSectionId, InputSectionId)> {
-        let linked = self.relocate.resolution.code(self.inputs(), function)?;
+        let linked = self.planned.resolution.code(self.inputs(), function)?;
         Some((linked, self.inputs().in_view(linked, View::Machine)?))
     }
 
@@ -45,7 +45,7 @@ impl<'data> Facts<'_, 'data> {
 
     /// The size of the Mercury code of a function that stays.
     fn mercury_size(&self, function: FunctionId) -> Option<u64> {
-        let resolution = self.relocate.resolution;
+        let resolution = self.planned.resolution;
         let definition = resolution.symbols()[resolution.functions()[function].symbol].definition?;
         Some(self.inputs().symbols()[definition].size)
     }
@@ -55,7 +55,7 @@ impl<'data> Facts<'_, 'data> {
         let place = || {
             let function = self.other_copy(symbol).filter(|_| addend > 0)?;
             let size = self.inputs().sections()[self.code(function)?.1].size;
-            if self.relocate.options.imitates(Imitation::RangesOfReplacedCopies) {
+            if self.planned.options.imitates(Imitation::RangesOfReplacedCopies) {
                 let place = linked()?.cast_unsigned();
                 let is_end = place >= self.mercury_size(function)?;
                 return Some(if is_end { size } else { self.places(function).machine_from(place).unwrap_or(0) });
@@ -82,10 +82,10 @@ impl<'data> Facts<'_, 'data> {
         let mut out = machine.to_vec();
         for (name, ranges) in live_ranges(machine) {
             let Some(&symbol) = std::str::from_utf8(name).ok().and_then(|name| functions.get(name)) else { continue };
-            let function = self.relocate.resolution.function(symbol);
+            let function = self.planned.resolution.function(symbol);
             // The reference linker has room for one description of a function.
             let is_first = function.is_none_or(|function| described.insert(function));
-            let imitates = self.relocate.options.imitates(Imitation::RangesOfReplacedCopies);
+            let imitates = self.planned.options.imitates(Imitation::RangesOfReplacedCopies);
             let is_current = self.subject(symbol, file).is_some_and(|subject| subject.is_current);
             if is_current && (is_first || !imitates) {
                 continue;

@@ -165,7 +165,7 @@ impl<'data> Facts<'_, 'data> {
         };
         let sources: Vec<Source<'data>> = pieces.par_iter().filter_map(source).collect();
         let imitated =
-            if self.relocate.options.imitates(Imitation::FramesOfReplacedCopies) { replaced(&sources) } else { HashSet::new() };
+            if self.planned.options.imitates(Imitation::FramesOfReplacedCopies) { replaced(&sources) } else { HashSet::new() };
         // Only what is imitated needs the linked view.
         let linked_view: Vec<Vec<Described<'data>>> = match imitated.is_empty() {
             true => Vec::new(),
@@ -192,8 +192,8 @@ impl<'data> Facts<'_, 'data> {
                     None => continue,
                 };
                 moved.insert(frame.address(), start + ADDRESS as u64);
-                if let (Some(slot), Some((_, common))) = (self.relocate.unified.slot(subject.function), frames.common) {
-                    let (size, unit) = stubs::frame(slot, self.relocate.unified.stubs().len());
+                if let (Some(slot), Some((_, common))) = (self.planned.unified.slot(subject.function), frames.common) {
+                    let (size, unit) = stubs::frame(slot, self.planned.unified.stubs().len());
                     frames.changes.push(Change { offset: start + SIZE as u64, field: WORD, value: size });
                     let unit = unit.map(|unit| Change { offset: common + CODE_ALIGN as u64, field: BYTE, value: unit.into() });
                     frames.changes.extend(unit);

@@ -104,12 +104,12 @@ impl Facts<'_, '_> {
     fn sequence<'a>(&self, tables: &Tables<'a>, from: usize, to: usize, subject: Subject) -> Option<Sequence<'a>> {
         let bytes = match subject.is_current {
             true => Bytes::Kept(&tables.data[from..to]),
-            false if self.relocate.options.imitates(Imitation::LinesOfReplacedCopies) => {
+            false if self.planned.options.imitates(Imitation::LinesOfReplacedCopies) => {
                 Bytes::Made(self.sequence_of_copy(tables, subject)?)
             }
             false => return None,
         };
-        let number = self.numbering.symbol(self.relocate.resolution.functions()[subject.function].symbol);
+        let number = self.numbering.symbol(self.planned.resolution.functions()[subject.function].symbol);
         Some(Sequence { number, from, bytes })
     }
 
@@ -133,7 +133,7 @@ impl Facts<'_, '_> {
         for entry in self.relocations(tables.file, tables.linked) {
             let Some(row) = entry.symbol.map(|symbol| &inputs.symbols()[symbol]) else { continue };
             let (SymbolKind::SECTION, Place::Section(target)) = (row.kind, row.place()) else { continue };
-            let Some(place) = self.relocate.plan.placement(target) else { continue };
+            let Some(place) = self.planned.plan.at(target) else { continue };
             let field = entry.kind.row().map(|row| row.field).unwrap_or_default();
             let value = entry.addend.wrapping_add_unsigned(place.offset).cast_unsigned();
             // A field that the machine's side has not got is left alone.

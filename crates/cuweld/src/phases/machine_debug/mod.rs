@@ -15,10 +15,11 @@ mod lines;
 
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};
-use super::merge::{Content, OutputSection};
+use super::merge::OutputSection;
 use super::number::Numbering;
-use super::relocate::{self, Decision, Kept, Reference, Referent};
+use super::relocate::{Decision, Kept, Reference, Referent};
 use super::resolve::{Fate, Resolution};
+use super::stages::Planned;
 use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SectionId};
 use cubin::relocation::{self, Bits, Mode, RelocationType};
 use cubin::symbol::SymbolKind;
@@ -112,19 +113,19 @@ impl<'data> Parts<'data> {
 
 /// The facts that debug information is put together from.
 pub struct Facts<'facts, 'data> {
-    /// What decides about relocations.
-    pub relocate: &'facts relocate::Facts<'facts, 'data>,
+    /// What was planned.
+    pub planned: &'facts Planned<'facts, 'data>,
     /// The numbers of symbols.
     pub numbering: &'facts Numbering,
 }
 
 /// Puts together the machine's side of all debug information.
 pub fn build<'data>(facts: &Facts<'_, 'data>) -> MachineDebug<'data> {
-    if facts.relocate.options.target.views == Views::One {
+    if facts.planned.options.target.views == Views::One {
         return MachineDebug { sections: IdMap::default() };
     }
-    let all = facts.relocate.plan.sections().enumerate();
-    let sections: Vec<_> = all.filter(|(_, section)| section.content == Content::Debug).collect();
+    let all = facts.planned.plan.sections().enumerate();
+    let sections: Vec<_> = all.filter(|(_, section)| section.kind.is_debug()).collect();
     let drafts: Vec<Draft<'data>> = sections.par_iter().map(|(_, section)| facts.draft(section)).collect();
     let bases: IdMap<InputSectionId, u64> =
         drafts.iter().flat_map(|draft| draft.pieces.iter().map(|piece| (piece.linked, piece.base))).collect();
@@ -192,7 +193,7 @@ fn form(section: &OutputSection<'_>) -> Form {
 
 impl<'data> Facts<'_, 'data> {
     fn inputs(&self) -> &Inputs<'data> {
-        self.relocate.inputs
+        self.planned.inputs
     }
 
     fn draft(&self, section: &OutputSection<'_>) -> Draft<'data> {
@@ -240,7 +241,7 @@ impl<'data> Facts<'_, 'data> {
 
     /// The function that debug information of `file` speaks of, if it stays and the relocation was not lost with a copy of it.
     fn subject(&self, symbol: InputSymbolId, file: FileId) -> Option<Subject> {
-        let (resolution, live): (&Resolution<'_>, &LiveSet) = (self.relocate.resolution, self.relocate.live);
+        let (resolution, live): (&Resolution<'_>, &LiveSet) = (self.planned.resolution, self.planned.live);
         let function = resolution.function(symbol).filter(|&function| live.contains(function))?;
         let fate = resolution.fate(symbol);
         let is_known = fate != Fate::Lost && !resolution.debug_reference_was_dropped(function, file);
@@ -254,9 +255,9 @@ impl<'data> Facts<'_, 'data> {
 
     /// The section of a relocatable file that only the next link can give a place. The reference linker treats lines alone like that.
     fn placed_later(&self, target: InputSectionId) -> Option<SectionId> {
-        let options = self.relocate.options;
+        let options = self.planned.options;
         let is_meant = options.keeps_relocations() || self.inputs().sections()[target].name == LINES;
-        self.relocate.plan.placement(target).filter(|_| is_meant && !options.executable()).map(|place| place.section)
+        self.planned.plan.at(target).filter(|_| is_meant && !options.executable()).map(|place| place.section)
     }
 
     /// Goes through the relocations of a section as the linked view does, in the same order.
@@ -295,7 +296,7 @@ impl<'data> Facts<'_, 'data> {
                 None if is_taken_apart => continue,
                 None => piece.base + entry.offset,
             };
-            if self.relocate.resolution.ignores(self.inputs(), piece.linked, entry.offset, symbol) {
+            if self.planned.resolution.ignores(self.inputs(), piece.linked, entry.offset, symbol) {
                 continue;
             }
             let place = entry.offset;
@@ -311,16 +312,19 @@ impl<'data> Facts<'_, 'data> {
                         None => settled.change(offset, kind, addend.cast_unsigned()),
                     }
                 }
-                _ => match self.relocate.decide(&Reference { section, file, symbol, entry, explicit_addends: true }) {
-                    Decision::Keep(mut kept) => {
-                        kept.addend = self.addend(symbol, kept.addend, || linked.get(&place).copied());
-                        settled.kept.push(kept);
+                _ => {
+                    match self.planned.decide(&Reference { section, is_debug: true, file, symbol, entry, explicit_addends: true })
+                    {
+                        Decision::Keep(mut kept) => {
+                            kept.addend = self.addend(symbol, kept.addend, || linked.get(&place).copied());
+                            settled.kept.push(kept);
+                        }
+                        Decision::Apply(patch, _) | Decision::ApplyUnrecorded(patch) => {
+                            settled.change(offset, patch.kind, patch.value);
+                        }
+                        Decision::Drop => {}
                     }
-                    Decision::Apply(patch, _) | Decision::ApplyUnrecorded(patch) => {
-                        settled.change(offset, patch.kind, patch.value);
-                    }
-                    Decision::Drop => {}
-                },
+                }
             }
         }
         settled

@@ -1,18 +1,28 @@
-//! Constants that the compiler made.
+//! Constants that the compiler made: the gathering of constant banks.
 //!
-//! Literals that fit no instruction, and jump tables, are in a constant bank of their own, one section per function. The bank is
-//! selected per kernel launch, so what a device function needs has to be in the bank of every kernel that reaches it, at the same
-//! offset in all of them, because the code exists once. A kernel's own constants come first; then those of the functions it
-//! reaches, function by function, at the first offset that is free in all kernels concerned. All of these take the widest alignment
-//! among them, and are padded to it.
+//! # The problem
+//!
+//! Constant memory is addressed by bank and offset. Bank 3 holds the `__constant__` variables of the program, bank 0 the parameters of the
+//! kernel that runs. Literals that fit no instruction, and jump tables, are in bank 2 (from `sm_100` on in `.nv.constant.optimizer`), in one
+//! section per function. Which bank 2 is visible is selected per kernel launch. So what a device function needs has to be in the bank of
+//! every kernel that reaches it, and at the same offset in all of them, because the code of the function exists once.
+//!
+//! # The layout
+//!
+//! A kernel's own constants come first; then those of the functions that it reaches, function by function, at the first offset that is free
+//! in all banks concerned. All of these take the widest alignment among them, and are padded to it. The sections of the functions themselves
+//! are discarded, with their names.
+//!
+//! While the walk goes on, definitions of a function come and go: the constants of a discarded definition are appended although nothing
+//! refers to them, and those of a replaced one make room for the new one's. [`Slot`] keeps track of that.
 
-use super::plan::{Content, Name, Piece, Pieces, Placement, RelocationSections};
+use super::plan::{At, Name, OutputSection, Piece, Pieces, Placement, RelocationSections};
 use super::walk::{Cause, Walk};
 use crate::id::{FunctionId, Id, IdMap, InputSectionId, SectionId};
 use crate::imitations::Imitation;
 use crate::phases::load::InputSection;
-use crate::phases::reach;
 use crate::phases::resolve::Fate;
+use crate::sections::{FunctionConstants, Shape};
 use cubin::elf::SHF_INFO_LINK;
 use cubin::target::Views;
 use foldhash::fast::RandomState;
@@ -64,7 +74,7 @@ fn discard(walk: &mut Walk<'_, '_>, function: FunctionId) {
 fn abandon(walk: &mut Walk<'_, '_>, section: SectionId) {
     let RelocationSections { implicit, explicit, resolved } = walk.plan.sections[section].relocations;
     for id in [Some(section), implicit, explicit, resolved].into_iter().flatten() {
-        walk.plan.sections[id].content = Content::Gone;
+        walk.plan.sections[id].is_discarded = true;
     }
 }
 
@@ -89,13 +99,13 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     let size = if counts { 0 } else { section.size };
     walk.append_start(output, id, size);
     if let (false, Some(slot)) = (counts, walk.constants.get_mut(&function)) {
-        slot.lost_offset = walk.plan.placement[id].map(|place| place.offset);
+        slot.lost_offset = walk.plan.at(id).map(|at| at.offset);
     }
 }
 
 /// Takes a section's constants up to `end`, as far as they are there: symbols tell how many of them count.
 pub fn cover(walk: &mut Walk<'_, '_>, id: InputSectionId, end: u64) {
-    let Some(Placement { section, offset }) = walk.plan.placement(id) else { return };
+    let Some(At { section, offset }) = walk.plan.at(id) else { return };
     let size = walk.facts.inputs.sections()[id].size;
     let output = &mut walk.plan.sections[section];
     let taken = output.size.saturating_sub(offset).max(end.min(size));
@@ -110,7 +120,7 @@ fn create<'data>(walk: &mut Walk<'_, 'data>, function: FunctionId, text: Section
     let name = Name::of_function(walk.function_constants(), walk.facts.resolution.name(function));
     // Objects of CUDA 12 and before lack the second flag.
     let flags = like.flags | SHF_INFO_LINK;
-    let output = walk.create_for(text, name, Content::Pieces, like.kind, flags, like.align());
+    let output = walk.create_for(text, name, &FunctionConstants, Shape { flags, ..Shape::of(like) });
     walk.plan.functions[function].constants = Some(output);
     output
 }
@@ -142,36 +152,26 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
 
 /// For each function whose constants move: the kernels that reach it, the last one first.
 fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -> IdMap<FunctionId, Vec<FunctionId>> {
-    let mut result: IdMap<FunctionId, Vec<FunctionId>> = IdMap::default();
     if moving.is_empty() {
-        return result;
+        return IdMap::default();
     }
-    let mut moves = vec![false; walk.facts.graph.len()];
+    let mut moves = vec![false; walk.facts.resolution.functions().len()];
     for (_, function) in moving {
         moves[function.index()] = true;
     }
-    let kernels = walk.facts.live.entries();
-    let reach = reach::find(walk.facts.graph, walk.facts.components, kernels, |function| moves[function.index()]);
-    for &kernel in kernels.iter().rev() {
-        for function in reach.of(kernel) {
-            result.entry(function).or_default().push(kernel);
-        }
-    }
-    result
+    walk.facts.usage.entries_that_reach(|function| moves[function.index()])
 }
 
 fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: SectionId, kernels: &[FunctionId]) {
-    let (kind, flags, align, size) = {
-        let row = &walk.plan.sections[section];
-        (row.kind, row.flags, row.align, row.size)
-    };
+    let OutputSection { section_type, flags, align, size, .. } = walk.plan.sections[section];
+    let shape = Shape { section_type, flags, align };
     let mut banks = Vec::with_capacity(kernels.len());
     for &kernel in kernels {
         let known = walk.plan.functions[kernel].constants;
         let bank = known.or_else(|| {
             let text = walk.plan.functions[kernel].text?;
             let name = Name::of_function(walk.function_constants(), walk.facts.resolution.name(kernel));
-            let bank = walk.create_for(text, name, Content::Pieces, kind, flags, align);
+            let bank = walk.create_for(text, name, &FunctionConstants, shape);
             walk.plan.functions[kernel].constants = Some(bank);
             Some(bank)
         });
@@ -198,7 +198,7 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
         }
     }
     for piece in pieces.iter() {
-        walk.plan.placement[piece.section] = Some(Placement { section, offset: offset + piece.offset });
+        walk.plan.placement[piece.section] = Some(Placement::InBanks { offset: offset + piece.offset });
     }
     abandon(walk, section);
     if let Some(lost) = walk.constants.get(&function).and_then(|slot| slot.lost_offset) {
@@ -223,13 +223,13 @@ pub struct SmallConstants<'data> {
 pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_before: u64) {
     let sections = walk.facts.inputs.sections();
     let section = &sections[id];
-    let Some(place) = walk.plan.placement[id] else { return };
+    let Some(place) = walk.plan.at(id) else { return };
     let imitate = walk.facts.options.imitates(Imitation::OverlappingConstants);
     if imitate {
         let size = walk.small_constants.sizes.entry(place.section).or_default();
         let offset = size.next_multiple_of(section.align());
         *size = offset + section.size;
-        walk.plan.placement[id] = Some(Placement { offset, ..place });
+        walk.plan.place(id, place.section, offset);
     }
     let is_candidate = match section.size {
         4 | 8 => section.align() == section.size,

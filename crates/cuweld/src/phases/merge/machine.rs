@@ -3,20 +3,19 @@
 //! Only the machine's view knows where the parameters of kernels are, where texture slots are, and where the system's own shared
 //! variables start; see [`views`](crate::views).
 
-use super::plan::{Content, Local, Name};
+use super::plan::{Local, Name};
 use super::walk::{Facts, Walk};
 use crate::id::{FunctionId, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::phases::load::Role;
 use crate::phases::resolve::is_texture;
+use crate::sections::{MachineParameters, Relocations, SectionKind, Shape, TextureRelocations, TextureSlots};
 use crate::views::TEXTURE_SLOTS;
-use cubin::elf::{RelaRecord, SHF_INFO_LINK, SHT_RELA};
-use cubin::section::SectionType;
 
-impl Walk<'_, '_> {
+impl<'data> Walk<'_, 'data> {
     /// A shared variable of the system: behind those that are there, at its alignment, which is its value.
     pub(super) fn reserved_variable(&mut self, id: SymbolId, mention: InputSymbolId, section: InputSectionId) {
         let row = &self.facts.inputs.symbols()[mention];
-        let Some(place) = self.plan.placement[section] else { return };
+        let Some(place) = self.plan.at(section) else { return };
         let output = &mut self.plan.sections[place.section];
         let offset = output.size.next_multiple_of(row.value.max(1));
         output.size = offset + row.size;
@@ -25,22 +24,42 @@ impl Walk<'_, '_> {
 
     /// The texture slots of kernels that use any: in the machine's view, behind the parameters.
     pub(super) fn texture_slots(&mut self) {
-        let Facts { inputs, resolution, graph, components, live, references, .. } = *self.facts;
-        for kernel in references.kernels_that_reach(resolution, graph, components, live, is_texture) {
+        let Facts { inputs, resolution, usage, references, .. } = *self.facts;
+        for kernel in usage.kernels_that_refer(resolution, references, is_texture) {
             let Some(text) = self.plan.functions[kernel].text else { continue };
             let Some(id) = self.parameters_of(text) else { continue };
             let section = &inputs.sections()[id];
             let name = Name::of_function(TEXTURE_SLOTS, resolution.name(kernel));
-            let output = self.create_without_symbol(name, Content::TextureSlots, section.kind, section.flags, section.align());
-            self.plan.sections[output].target = Some(text);
-            let (kind, content) = (SectionType(SHT_RELA), Content::TextureRelocations(kernel));
-            let relocations = self.create_for(output, name.relocation(".rela"), content, kind, SHF_INFO_LINK, 8);
-            self.plan.sections[relocations].entry_size = RelaRecord::SIZE as u32;
-            self.plan.functions[kernel].texture_relocations = Some(relocations);
+            let output = self.create_parameters(kernel, text, name, &TextureSlots, Shape::of(section));
+            let (_, prefix, shape) = Relocations::of(true);
+            self.texture_relocations(kernel, output, prefix, shape);
             self.plan.locals.push(Local::Section(output));
-            self.plan.functions[kernel].parameters = Some(output);
             self.append(output, id);
         }
+    }
+
+    /// Creates the parameter bank of a kernel.
+    pub(super) fn create_parameters(
+        &mut self,
+        kernel: FunctionId,
+        text: SectionId,
+        name: Name<'data>,
+        kind: &'static dyn SectionKind,
+        shape: Shape,
+    ) -> SectionId {
+        let id = self.create_without_symbol(name, kind, shape);
+        let section = &mut self.plan.sections[id];
+        (section.target, section.function) = (Some(text), Some(kernel));
+        self.plan.functions[kernel].parameters = Some(id);
+        id
+    }
+
+    /// Creates the relocations that fill the texture slots in the parameter bank of a kernel.
+    pub(super) fn texture_relocations(&mut self, kernel: FunctionId, bank: SectionId, prefix: &'static str, shape: Shape) {
+        let name = self.plan.sections[bank].name.relocation(prefix);
+        let id = self.create_for(bank, name, &TextureRelocations, shape);
+        self.plan.sections[id].function = Some(kernel);
+        self.plan.functions[kernel].texture_relocations = Some(id);
     }
 
     /// The parameters of a kernel, which only the machine's view has.
@@ -55,10 +74,8 @@ impl Walk<'_, '_> {
     pub(super) fn machine_parameters(&mut self) {
         let inputs = self.facts.inputs;
         let kernels: Vec<(FunctionId, SectionId)> = (self.plan.sections.enumerate())
-            .filter_map(|(id, section)| match section.content {
-                Content::Text(function) if section.size > 0 => Some((function, id)),
-                _ => None,
-            })
+            .filter(|(_, section)| section.size > 0)
+            .filter_map(|(id, section)| Some((section.code_of()?, id)))
             .collect();
         for (function, text) in kernels {
             if self.plan.functions[function].parameters.is_some() {
@@ -67,10 +84,7 @@ impl Walk<'_, '_> {
             let Some(id) = self.parameters_of(text) else { continue };
             let section = &inputs.sections()[id];
             let name = Name::of_function(".nv.constant0.", self.facts.resolution.name(function));
-            let output =
-                self.create_without_symbol(name, Content::MachineParameters, section.kind, section.flags, section.align());
-            self.plan.sections[output].target = Some(text);
-            self.plan.functions[function].parameters = Some(output);
+            let output = self.create_parameters(function, text, name, &MachineParameters, Shape::of(section));
             self.append(output, id);
         }
     }

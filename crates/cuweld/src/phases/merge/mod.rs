@@ -17,6 +17,6 @@ mod symbols;
 mod unified;
 mod walk;
 
-pub use plan::{Content, Local, Name, OutputSection, Piece, Placement, Plan};
+pub use plan::{At, Local, Name, OutputSection, Piece, Placement, Plan};
 pub use shared::{SharedPlacement, SharedVariable};
 pub use walk::{Facts, merge};

@@ -1,7 +1,8 @@
 //! The plan: which sections and symbols the output has, in which order, and from which pieces of the inputs.
 
+use super::shared::SharedVariable;
 use crate::id::{FunctionId, Id, IdMap, IdRange, IdVec, InputSectionId, SectionId, SymbolId};
-use crate::phases::load::UnifiedTable;
+use crate::sections::{Class, InViews, SectionKind};
 use cubin::elf::SHN_LORESERVE;
 use cubin::section::SectionType;
 use std::fmt;
@@ -23,6 +24,21 @@ pub struct Plan<'data> {
     pub(super) first_of_inputs: SectionId,
     pub(super) skips_creation_number: bool,
     pub(super) twice_numbered: Vec<SectionId>,
+    pub(super) fixed: Fixed,
+    pub(super) shared_variables: Vec<SharedVariable>,
+}
+
+/// The sections that every file has, and others refer to.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Fixed {
+    /// Section numbers of symbols that have no room for them.
+    pub section_numbers: SectionId,
+    /// The notes of the tools.
+    pub tool_notes: SectionId,
+    /// The note of the toolkit and the virtual architecture.
+    pub cuda_note: SectionId,
+    /// What decides on which GPUs the code runs.
+    pub compatibility: Option<SectionId>,
 }
 
 impl<'data> Plan<'data> {
@@ -46,6 +62,33 @@ impl<'data> Plan<'data> {
         self.placement[section]
     }
 
+    /// The output section and offset of an input section, if it is in one.
+    pub fn at(&self, section: InputSectionId) -> Option<At> {
+        match self.placement[section] {
+            Some(Placement::At(at)) => Some(at),
+            _ => None,
+        }
+    }
+
+    /// Says where an input section goes.
+    pub(super) fn place(&mut self, input: InputSectionId, section: SectionId, offset: u64) {
+        self.placement[input] = Some(Placement::At(At { section, offset }));
+    }
+
+    /// What went into sections that were discarded since is dropped.
+    pub(super) fn drop_discarded(&mut self) {
+        if !self.sections.iter().any(|section| section.is_discarded) {
+            return;
+        }
+        for placement in self.placement.iter_mut().flatten() {
+            if let Placement::At(At { section, offset }) = *placement
+                && self.sections[section].is_discarded
+            {
+                *placement = Placement::Dropped { offset };
+            }
+        }
+    }
+
     /// How many bytes of an input section are taken, if not all.
     pub fn taken(&self, section: InputSectionId) -> Option<u64> {
         self.taken.get(&section).copied()
@@ -61,9 +104,34 @@ impl<'data> Plan<'data> {
         self.module_shared
     }
 
+    /// Definitions of shared variables, in the order in which the walk met them.
+    pub fn shared_variables(&self) -> &[SharedVariable] {
+        &self.shared_variables
+    }
+
     /// The section of variables that start as zero.
     pub fn global_zero(&self) -> Option<SectionId> {
         self.global_zero
+    }
+
+    /// The section with the section numbers of symbols that have no room for them.
+    pub fn section_numbers(&self) -> SectionId {
+        self.fixed.section_numbers
+    }
+
+    /// The section with the notes of the tools.
+    pub fn tool_notes(&self) -> SectionId {
+        self.fixed.tool_notes
+    }
+
+    /// The section with the note of the toolkit.
+    pub fn cuda_note(&self) -> SectionId {
+        self.fixed.cuda_note
+    }
+
+    /// The section that says on which GPUs the code runs.
+    pub fn compatibility(&self) -> Option<SectionId> {
+        self.fixed.compatibility
     }
 
     /// The offset of a shared variable of the system in its section.
@@ -84,7 +152,7 @@ impl<'data> Plan<'data> {
     /// Whether section numbers outgrow the 16 bits that symbols have for them: counted as the sections are created, although some
     /// of them may be left out of the file.
     pub fn has_large_numbers(&self) -> bool {
-        let last = self.sections.enumerate().rfind(|(_, section)| section.content != Content::MachineParameters);
+        let last = self.sections.enumerate().rfind(|(_, section)| section.kind.in_views() != InViews::MachineOnly);
         last.is_some_and(|(last, _)| self.creation_number(last) >= u32::from(SHN_LORESERVE))
     }
 
@@ -117,10 +185,27 @@ pub struct Globals {
 
 /// Where an input section went.
 #[derive(Copy, Clone, Debug)]
-pub struct Placement {
-    /// The output section.
+pub enum Placement {
+    /// Into an output section.
+    At(At),
+    /// Into the constant banks of the kernels that reach it, at the same offset in each. The section that was made for it is discarded.
+    InBanks {
+        /// The offset.
+        offset: u64,
+    },
+    /// Nowhere: the section that was made for it is discarded.
+    Dropped {
+        /// Its offset in that section.
+        offset: u64,
+    },
+}
+
+/// An output section, and an offset in it.
+#[derive(Copy, Clone, Debug)]
+pub struct At {
+    /// The section.
     pub section: SectionId,
-    /// Its offset in there.
+    /// The offset.
     pub offset: u64,
 }
 
@@ -146,10 +231,14 @@ pub struct FunctionSections {
 pub struct OutputSection<'data> {
     /// Its name.
     pub name: Name<'data>,
-    /// What it holds.
-    pub content: Content,
+    /// What knows how it comes about.
+    pub kind: &'static dyn SectionKind,
+    /// The function that it belongs to, if it does to one.
+    pub function: Option<FunctionId>,
+    /// Whether all its pieces went elsewhere, and its name with them.
+    pub is_discarded: bool,
     /// Its type in a relocatable file.
-    pub kind: SectionType,
+    pub section_type: SectionType,
     /// Its flags.
     pub flags: u64,
     /// Its alignment, as far as its pieces ask for it.
@@ -166,6 +255,18 @@ pub struct OutputSection<'data> {
     pub pieces: Pieces,
 }
 
+impl OutputSection<'_> {
+    /// Where in the file it stands, and how it is loaded.
+    pub fn class(&self) -> Class {
+        self.kind.class(self)
+    }
+
+    /// The function whose code it is.
+    pub fn code_of(&self) -> Option<FunctionId> {
+        self.function.filter(|_| self.kind.in_views() == InViews::EachAsCode)
+    }
+}
+
 /// The sections with the relocations of a section.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct RelocationSections {
@@ -175,73 +276,6 @@ pub struct RelocationSections {
     pub explicit: Option<SectionId>,
     /// Those that were applied, for `-preserve-relocs`.
     pub resolved: Option<SectionId>,
-}
-
-/// What an output section holds.
-#[derive(Copy, Clone, Debug, Eq, PartialEq)]
-pub enum Content {
-    /// Bytes of input sections.
-    Pieces,
-    /// Debug information: bytes of input sections with references to each other.
-    Debug,
-    /// Code of a function.
-    Text(FunctionId),
-    /// Parameters of a kernel, where the machine's view alone has them.
-    MachineParameters,
-    /// Texture slots of a kernel, where only the machine's view has them behind the parameters.
-    TextureSlots,
-    /// Shared variables of the system.
-    ReservedShared,
-    /// Variables that start as zero.
-    GlobalZero,
-    /// Shared variables of a kernel.
-    KernelShared(FunctionId),
-    /// Other shared variables.
-    ModuleShared,
-    /// The names of the sections.
-    SectionNames,
-    /// The names of the symbols.
-    SymbolNames,
-    /// The symbols.
-    Symbols,
-    /// Section numbers of symbols that have no room for them.
-    SymbolSectionNumbers,
-    /// The notes of the tools.
-    ToolNotes,
-    /// The note of the toolkit and the virtual architecture.
-    CudaNote,
-    /// Attributes of the module.
-    ModuleInfo,
-    /// Attributes of a function.
-    FunctionInfo(FunctionId),
-    /// What decides on which GPUs the code runs.
-    Compatibility,
-    /// What the caller gave for the host (`-nv-host`).
-    Host,
-    /// The index of unified functions and variables.
-    UnifiedIndex,
-    /// Which functions or variables are unified.
-    UnifiedEntries(UnifiedTable),
-    /// The stubs of unified functions, each in its slot.
-    UnifiedStubs,
-    /// Attributes of those stubs.
-    UnifiedStubsInfo,
-    /// Unified variables, each at its offset.
-    UnifiedData,
-    /// Relocations that are left for the driver.
-    Relocations { explicit_addends: bool },
-    /// Relocations that were applied.
-    ResolvedRelocations,
-    /// Relocations that fill a kernel's texture slots.
-    TextureRelocations(FunctionId),
-    /// The call graph.
-    CallGraph,
-    /// Prototypes of functions.
-    Prototypes,
-    /// A description of a relocation, for the driver.
-    RelocationActions,
-    /// Nothing any more: its pieces went elsewhere, and its name with them.
-    Gone,
 }
 
 /// A piece of an output section.
@@ -402,6 +436,8 @@ mod tests {
             first_of_inputs: id(8),
             skips_creation_number: true,
             twice_numbered: vec![id(10), id(12)],
+            fixed: Fixed { section_numbers: id(3), tool_notes: id(4), cuda_note: id(5), compatibility: None },
+            shared_variables: Vec::new(),
         };
         let numbers = |plan: &Plan<'_>| [0, 7, 8, 10, 11, 12, 13].map(|index| plan.creation_number(id(index)));
         assert_eq!(numbers(&plan), [1, 8, 10, 12, 14, 15, 17]);

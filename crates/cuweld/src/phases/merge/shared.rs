@@ -1,12 +1,11 @@
 //! Shared variables, in the order in which the walk meets them: addresses follow from it later.
 
-use super::plan::{Content, Local, Name};
+use super::plan::{Local, Name};
 use super::walk::{Facts, Walk};
 use crate::id::{FunctionId, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::Imitation;
 use crate::phases::load::Role;
-use cubin::elf::{SHF_ALLOC, SHF_INFO_LINK, SHF_WRITE};
-use cubin::section::SectionType;
+use crate::sections::ModuleShared;
 
 /// A definition of a shared variable that takes room.
 #[derive(Copy, Clone, Debug)]
@@ -40,7 +39,7 @@ impl Walk<'_, '_> {
         if let Some(kernel) = kernel.filter(|&kernel| !self.facts.live.contains(kernel)) {
             self.shared_of_removed_kernel(kernel);
         }
-        self.shared.push(SharedVariable {
+        self.plan.shared_variables.push(SharedVariable {
             symbol,
             size: row.size,
             align: row.value.max(1),
@@ -51,28 +50,24 @@ impl Walk<'_, '_> {
     /// The shared memory of a kernel that is not launched leaves its name behind, if nothing else.
     fn shared_of_removed_kernel(&mut self, kernel: FunctionId) {
         if self.plan.functions[kernel].shared.is_none() {
-            let name = Name::of_function(".nv.shared.", self.facts.resolution.name(kernel));
-            let (content, flags) = (Content::KernelShared(kernel), SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK);
-            let shared = self.create(name, content, SectionType::SHARED, flags, 1);
-            self.plan.functions[kernel].shared = Some(shared);
+            self.plan.functions[kernel].shared = Some(self.create_shared(kernel, None));
         }
     }
 
     /// A mention of an array of unknown size. It has no place among the others, but takes part in their order.
     pub(super) fn array_of_unknown_size(&mut self, id: SymbolId, mention: InputSymbolId) {
         if self.plan.module_shared.is_none() {
-            let (name, flags) = (Name::plain(".nv_debug.shared"), SHF_WRITE | SHF_ALLOC);
-            self.plan.module_shared = Some(self.create(name, Content::ModuleShared, SectionType::SHARED, flags, 1));
+            self.plan.module_shared = Some(self.create(Name::plain(".nv_debug.shared"), &ModuleShared, ModuleShared::SHAPE));
         }
         // Objects before CUDA 13.1 do not say how dynamic shared memory is aligned.
         let align = self.facts.inputs.symbols()[mention].value.max(1);
         if self.facts.resolution.symbols()[id].first == mention {
-            self.dynamic.insert(id, self.shared.len());
-            self.shared.push(SharedVariable { symbol: id, size: 0, align, owner: SharedPlacement::Dynamic });
+            self.dynamic.insert(id, self.plan.shared_variables.len());
+            self.plan.shared_variables.push(SharedVariable { symbol: id, size: 0, align, owner: SharedPlacement::Dynamic });
         } else if !self.facts.options.imitates(Imitation::FirstDynamicAlignment)
             && let Some(&known) = self.dynamic.get(&id)
         {
-            let known = &mut self.shared[known];
+            let known = &mut self.plan.shared_variables[known];
             known.align = known.align.max(align);
         }
     }

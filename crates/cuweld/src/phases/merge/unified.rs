@@ -3,15 +3,13 @@
 //! In an executable, all stubs are in one section, in the slots that the index gives them; in a relocatable file each has its own.
 //! The entries of functions stand in front of an executable, those of variables where the first object has them.
 
-use super::plan::{Content, Name, Piece, Placement};
+use super::plan::{Name, Piece};
 use super::shared::{SharedPlacement, SharedVariable};
 use super::walk::{Facts, Walk};
-use crate::id::{FunctionId, IdMap, InputSectionId, SectionId};
-use crate::phases::layout::{Tie, dealt_merge_sort};
+use crate::dealt_sort::{Tie, dealt_merge_sort};
+use crate::id::{FunctionId, InputSectionId, SectionId};
 use crate::phases::load::UnifiedTable;
-use crate::phases::reach;
-use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE};
-use cubin::section::SectionType;
+use crate::sections::{FunctionInfo, RelocatableUnifiedData, Shape, StubsInfo, UnifiedData, UnifiedEntries, UnifiedStubs};
 use cubin::unified::STUB_SIZE;
 
 /// The alignment of entries that stand in front of the file.
@@ -20,11 +18,8 @@ pub(super) const ENTRIES_IN_FRONT_ALIGN: u64 = 32;
 impl<'data> Walk<'_, 'data> {
     /// Makes the section with the entries of a table.
     pub(super) fn unified_entries(&mut self, name: &'data str, table: UnifiedTable, align: u64) -> SectionId {
-        let kind = match table {
-            UnifiedTable::Functions => SectionType::UNIFIED_FUNCTION_ENTRIES,
-            UnifiedTable::Variables => SectionType::UNIFIED_DATA_ENTRIES,
-        };
-        self.create(Name::plain(name), Content::UnifiedEntries(table), kind, 0, align)
+        let (kind, section_type) = UnifiedEntries::of(table);
+        self.create(Name::plain(name), kind, Shape::new(section_type, 0, align))
     }
 
     /// The entries of an object join those of the others.
@@ -40,10 +35,10 @@ impl<'data> Walk<'_, 'data> {
     /// The variables of an object join those of the others. In an executable, each of them has its own place.
     pub(super) fn place_unified_data(&mut self, id: InputSectionId) {
         if !self.facts.options.executable() {
-            return self.append_by_name(id, Content::Pieces);
+            return self.append_by_name(id, &RelocatableUnifiedData);
         }
-        self.append_by_name(id, Content::UnifiedData);
-        if let Some(place) = self.plan.placement[id] {
+        self.append_by_name(id, &UnifiedData);
+        if let Some(place) = self.plan.at(id) {
             self.plan.sections[place.section].size = self.facts.unified.data_size();
         }
     }
@@ -51,13 +46,9 @@ impl<'data> Walk<'_, 'data> {
     /// Stubs have a shared memory as kernels do, if what they lead to uses any. It is made when the first variable of it is met: first
     /// those that have one user, then the others, the largest first each; of several users, the newest first.
     pub(super) fn shared_of_stubs(&mut self) {
-        let Facts { resolution, references, graph, components, live, .. } = *self.facts;
+        let Facts { references, usage, live, .. } = *self.facts;
         let Some(table) = self.plan.unified_stubs else { return };
-        let reach = reach::find(graph, components, live.entries(), |function| !references.of(function).is_empty());
-        let mut reaching: IdMap<FunctionId, Vec<FunctionId>> = IdMap::default();
-        for &entry in live.entries().iter().rev() {
-            reach.of(entry).for_each(|function| reaching.entry(function).or_default().push(entry));
-        }
+        let reaching = usage.entries_that_reach(|function| !references.of(function).is_empty());
         let users = |variable: &SharedVariable| {
             let functions = live.functions().filter(|&function| references.of(function).contains(&variable.symbol));
             let mut users: Vec<FunctionId> = Vec::new();
@@ -69,15 +60,12 @@ impl<'data> Walk<'_, 'data> {
             users
         };
         let is_of_module = |variable: &&SharedVariable| !matches!(variable.owner, SharedPlacement::Kernel(_));
-        let variables: Vec<SharedVariable> = self.shared.iter().filter(is_of_module).copied().collect();
+        let variables: Vec<SharedVariable> = self.plan.shared_variables.iter().filter(is_of_module).copied().collect();
         let sorted = dealt_merge_sort(&variables, Tie::Second, &|a, b| a.size > b.size);
         let (own, pool): (Vec<_>, Vec<_>) = sorted.iter().map(users).partition(|users| users.len() == 1);
         for stub in own.into_iter().chain(pool).flatten().filter(|&entry| live.is_stub(entry)) {
             if self.plan.functions[stub].shared.is_none() {
-                let name = Name::of_function(".nv.shared.", resolution.name(stub));
-                let flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK;
-                let shared = self.create_for(table, name, Content::KernelShared(stub), SectionType::SHARED, flags, 1);
-                self.plan.functions[stub].shared = Some(shared);
+                self.plan.functions[stub].shared = Some(self.create_shared(stub, Some(table)));
             }
         }
     }
@@ -88,10 +76,8 @@ impl<'data> Walk<'_, 'data> {
         let table = match self.plan.unified_stubs {
             Some(table) => table,
             None => {
-                let (kind, flags) = (SectionType::UNIFIED_FUNCTIONS, SHF_ALLOC | SHF_EXECINSTR);
-                let table = self.create(Name::plain(".nv.uft"), Content::UnifiedStubs, kind, flags, section.align());
-                let (name, content) = (Name::plain(".nv.info..nv.uft"), Content::UnifiedStubsInfo);
-                self.create_for(table, name, content, SectionType::INFO, SHF_INFO_LINK, 4);
+                let table = self.create(Name::plain(".nv.uft"), &UnifiedStubs, UnifiedStubs::shape(section.align()));
+                self.create_for(table, Name::plain(".nv.info..nv.uft"), &StubsInfo, FunctionInfo::SHAPE);
                 self.plan.unified_stubs = Some(table);
                 table
             }
@@ -99,7 +85,7 @@ impl<'data> Walk<'_, 'data> {
         // The link has ended already if a stub has no slot.
         let offset = self.facts.unified.slot(stub).unwrap_or(0);
         self.plan.functions[stub].text = Some(table);
-        self.plan.placement[code] = Some(Placement { section: table, offset });
+        self.plan.place(code, table, offset);
         let row = &mut self.plan.sections[table];
         row.align = row.align.max(section.align());
         row.size += STUB_SIZE;

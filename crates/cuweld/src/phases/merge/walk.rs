@@ -1,28 +1,27 @@
 //! The walk over the inputs that creates the output's sections and symbols.
 
 use super::constants;
-use super::plan::{Content, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Placement, Plan, RelocationSections};
-use super::shared::SharedVariable;
+use super::plan::{Fixed, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Plan, RelocationSections};
 use super::unified::ENTRIES_IN_FRONT_ALIGN;
 use crate::id::{FileId, FunctionId, Id, IdMap, IdRange, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::imitations::Imitation;
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
-use crate::phases::callgraph::CallGraph;
-use crate::phases::components::Components;
 use crate::phases::live::LiveSet;
 use crate::phases::load::{Inputs, Place, Role, Stretch, UnifiedTable, Variables, is_shared};
 use crate::phases::references::References;
 use crate::phases::resolve::{Fate, Part, Resolution};
 use crate::phases::unified::Unified;
-use crate::views;
-use cubin::elf::{
-    SHF_ALLOC, SHF_EXECINSTR, SHF_INFO_LINK, SHF_WRITE, SHT_NOTE, SHT_REL, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX,
+use crate::phases::usage::Usage;
+use crate::sections::{
+    CallGraphRecords, Code, Compatibility, CudaNote, Debug, FunctionInfo, GlobalData, GlobalZero, Host, KernelShared,
+    ModuleConstants, ModuleInfo, ModuleShared, Parameters, Prototypes, RelocationActions, Relocations, ReservedShared,
+    ResolvedRelocations, SectionKind, Shape, StringTable, SymbolSectionNumbers, SymbolTable, ToolNotes, UnifiedIndex,
 };
-use cubin::section::SectionType;
+use crate::views;
+use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR};
 use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
-use cubin::unified;
 use std::collections::HashMap;
 
 /// The facts that the walk reads.
@@ -31,10 +30,8 @@ pub struct Facts<'facts, 'data> {
     pub inputs: &'facts Inputs<'data>,
     /// What names mean.
     pub resolution: &'facts Resolution<'data>,
-    /// Who calls whom.
-    pub graph: &'facts CallGraph<'data>,
-    /// The cycles of the call graph.
-    pub components: &'facts Components,
+    /// Which entry functions reach what.
+    pub usage: &'facts Usage<'facts, 'data>,
     /// What stays.
     pub live: &'facts LiveSet,
     /// Which shared variables and textures code refers to.
@@ -54,8 +51,8 @@ pub enum Cause {
     Section,
 }
 
-/// Makes the plan of the output, and lists the shared variables in the order in which they were met.
-pub fn merge<'data>(facts: &Facts<'_, 'data>) -> (Plan<'data>, Vec<SharedVariable>) {
+/// Makes the plan of the output.
+pub fn merge<'data>(facts: &Facts<'_, 'data>) -> Plan<'data> {
     let walk = || {
         let mut walk = Walk::new(facts);
         for file in facts.inputs.files().ids() {
@@ -64,11 +61,11 @@ pub fn merge<'data>(facts: &Facts<'_, 'data>) -> (Plan<'data>, Vec<SharedVariabl
             walk.sections(file);
         }
         walk.finish();
-        (walk.plan, walk.shared)
+        walk.plan.drop_discarded();
+        walk.plan
     };
-    let ((mut plan, shared), globals) = rayon::join(walk, || facts.globals());
-    plan.globals = globals;
-    (plan, shared)
+    let (plan, globals) = rayon::join(walk, || facts.globals());
+    Plan { globals, ..plan }
 }
 
 /// How many sections functions have in all; nearly all sections of the output are made for one of these, or for two kinds of relocations
@@ -87,8 +84,7 @@ pub(super) struct Walk<'facts, 'data> {
     pub(super) plan: Plan<'data>,
     /// Sections that inputs share by name.
     pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::RandomState>,
-    pub(super) shared: Vec<SharedVariable>,
-    /// Which of those are dynamic shared memory.
+    /// Which shared variables are dynamic shared memory.
     pub(super) dynamic: IdMap<SymbolId, usize>,
     pub(super) small_constants: constants::SmallConstants<'data>,
     /// Per function: what is known of its compiler-made constants while copies come and go.
@@ -97,6 +93,8 @@ pub(super) struct Walk<'facts, 'data> {
 
 impl<'facts, 'data> Walk<'facts, 'data> {
     fn new(facts: &'facts Facts<'facts, 'data>) -> Self {
+        // Until they are made, which is at once.
+        let none = SectionId::from_index(0);
         let mut walk = Walk {
             facts,
             plan: Plan {
@@ -110,76 +108,69 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 unified_stubs: None,
                 reserved: IdMap::default(),
                 null_symbol_value: 0,
-                first_of_inputs: SectionId::from_index(0),
+                first_of_inputs: none,
                 taken: IdMap::default(),
                 skips_creation_number: facts.options.executable(),
                 twice_numbered: Vec::new(),
+                fixed: Fixed { section_numbers: none, tool_notes: none, cuda_note: none, compatibility: None },
+                shared_variables: Vec::new(),
             },
             by_name: HashMap::default(),
-            shared: Vec::new(),
             dynamic: IdMap::default(),
             small_constants: constants::SmallConstants::default(),
             constants: IdMap::default(),
         };
-        walk.create(Name::plain(".shstrtab"), Content::SectionNames, SectionType(SHT_STRTAB), 0, 1);
-        walk.create(Name::plain(".strtab"), Content::SymbolNames, SectionType(SHT_STRTAB), 0, 1);
-        walk.create(Name::plain(".symtab"), Content::Symbols, SectionType(SHT_SYMTAB), 0, 8);
-        walk.create(Name::plain(".symtab_shndx"), Content::SymbolSectionNumbers, SectionType(SHT_SYMTAB_SHNDX), 0, 4);
-        walk.create(Name::plain(".note.nv.tkinfo"), Content::ToolNotes, SectionType(SHT_NOTE), 0x0200_0000, 4);
-        let has_compat = facts.options.target.has_compat;
-        let flags = if has_compat { 0x0100_0000 | SHF_INFO_LINK } else { 0x0100_0000 };
-        walk.create(Name::plain(".note.nv.cuinfo"), Content::CudaNote, SectionType(SHT_NOTE), flags, 4);
-        if facts.unified.has_functions() && facts.options.executable() {
-            walk.unified_entries(".nv.uft.entry", UnifiedTable::Functions, ENTRIES_IN_FRONT_ALIGN);
-        }
-        walk.create(Name::plain(".nv.info"), Content::ModuleInfo, SectionType::INFO, 0, 4);
-        if has_compat {
-            walk.create(Name::plain(".nv.compat"), Content::Compatibility, SectionType::COMPAT, 0, 4);
-        }
-        if facts.options.unified_index.is_some() {
-            let name = ".nv.uidx";
-            let id = walk.create(Name::plain(name), Content::UnifiedIndex, SectionType::UNIFIED_INDEX, 0, 1);
-            walk.by_name.insert(name, id);
-        }
-        if facts.options.host_section.is_some() {
-            walk.create(Name::plain(".nv.host"), Content::Host, SectionType::EMBEDDED_HOST, 0, 8);
-        }
-        walk.plan.first_of_inputs = walk.plan.sections.next_id();
+        walk.create_fixed();
         walk
     }
 
+    /// Creates the sections that every file starts with.
+    fn create_fixed(&mut self) {
+        let Facts { options, unified, .. } = *self.facts;
+        let has_compat = options.target.has_compat;
+        self.create(Name::plain(".shstrtab"), &StringTable, StringTable::SHAPE);
+        self.create(Name::plain(".strtab"), &StringTable, StringTable::SHAPE);
+        self.create(Name::plain(".symtab"), &SymbolTable, SymbolTable::SHAPE);
+        self.plan.fixed.section_numbers =
+            self.create(Name::plain(".symtab_shndx"), &SymbolSectionNumbers, SymbolSectionNumbers::SHAPE);
+        self.plan.fixed.tool_notes = self.create(Name::plain(".note.nv.tkinfo"), &ToolNotes, ToolNotes::SHAPE);
+        self.plan.fixed.cuda_note = self.create(Name::plain(".note.nv.cuinfo"), &CudaNote, CudaNote::shape(has_compat));
+        if unified.has_functions() && options.executable() {
+            self.unified_entries(".nv.uft.entry", UnifiedTable::Functions, ENTRIES_IN_FRONT_ALIGN);
+        }
+        self.create(Name::plain(".nv.info"), &ModuleInfo, ModuleInfo::SHAPE);
+        if has_compat {
+            let id = self.create(Name::plain(".nv.compat"), &Compatibility, Compatibility::SHAPE);
+            self.plan.fixed.compatibility = Some(id);
+        }
+        if options.unified_index.is_some() {
+            let id = self.create(Name::plain(UnifiedIndex::NAME), &UnifiedIndex, UnifiedIndex::SHAPE);
+            self.by_name.insert(UnifiedIndex::NAME, id);
+        }
+        if options.host_section.is_some() {
+            self.create(Name::plain(".nv.host"), &Host, Host::SHAPE);
+        }
+        self.plan.first_of_inputs = self.plan.sections.next_id();
+    }
+
     /// Creates a section and its symbol.
-    pub(super) fn create(&mut self, name: Name<'data>, content: Content, kind: SectionType, flags: u64, align: u64) -> SectionId {
-        let id = self.create_without_symbol(name, content, kind, flags, align);
+    pub(super) fn create(&mut self, name: Name<'data>, kind: &'static dyn SectionKind, shape: Shape) -> SectionId {
+        let id = self.create_without_symbol(name, kind, shape);
         self.plan.locals.push(Local::Section(id));
         id
     }
 
-    pub(super) fn create_without_symbol(
-        &mut self,
-        name: Name<'data>,
-        content: Content,
-        kind: SectionType,
-        flags: u64,
-        align: u64,
-    ) -> SectionId {
-        let entry_size = match content {
-            Content::Symbols | Content::ResolvedRelocations | Content::Relocations { explicit_addends: true } => 24,
-            Content::TextureRelocations(_) if kind.0 == SHT_RELA => 24,
-            Content::Relocations { explicit_addends: false } | Content::TextureRelocations(_) => 16,
-            Content::CallGraph | Content::Prototypes | Content::RelocationActions => 8,
-            Content::SymbolSectionNumbers => 4,
-            Content::UnifiedEntries(_) => unified::Entry::SIZE as u32,
-            _ if kind == SectionType::UNIFIED_FUNCTIONS => unified::STUB_SIZE as u32,
-            _ => 0,
-        };
+    pub(super) fn create_without_symbol(&mut self, name: Name<'data>, kind: &'static dyn SectionKind, shape: Shape) -> SectionId {
+        let Shape { section_type, flags, align } = shape;
         self.plan.sections.push(OutputSection {
             name,
-            content,
             kind,
+            function: None,
+            is_discarded: false,
+            section_type,
             flags,
             align,
-            entry_size,
+            entry_size: kind.entry_size(section_type),
             size: 0,
             target: None,
             relocations: RelocationSections::default(),
@@ -187,17 +178,26 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         })
     }
 
+    /// Creates the section that another one has of this kind, and its symbol.
     pub(super) fn create_for(
         &mut self,
         target: SectionId,
         name: Name<'data>,
-        content: Content,
-        kind: SectionType,
-        flags: u64,
-        align: u64,
+        kind: &'static dyn SectionKind,
+        shape: Shape,
     ) -> SectionId {
-        let id = self.create(name, content, kind, flags, align);
+        let id = self.create(name, kind, shape);
         self.plan.sections[id].target = Some(target);
+        self.plan.sections[id].function = self.plan.sections[target].code_of();
+        id
+    }
+
+    /// Creates the shared memory of a kernel, for its code or for want of it.
+    pub(super) fn create_shared(&mut self, kernel: FunctionId, code: Option<SectionId>) -> SectionId {
+        let name = Name::of_function(KernelShared::PREFIX, self.facts.resolution.name(kernel));
+        let id = self.create(name, &KernelShared, KernelShared::SHAPE);
+        let section = &mut self.plan.sections[id];
+        (section.target, section.function) = (code, Some(kernel));
         id
     }
 
@@ -231,9 +231,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let resolution = self.facts.resolution;
         let is_kernel = resolution.functions()[function].kernel && resolution.fate(symbol) == Fate::Taken;
         if is_kernel && matches!(self.facts.options.kernels, KernelRoots::LaunchedByHost(_)) {
-            let name = Name::of_function(".nv.shared.", resolution.name(function));
-            let flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK;
-            self.create(name, Content::KernelShared(function), SectionType::SHARED, flags, 1);
+            self.create_shared(function, None);
         }
     }
 
@@ -255,16 +253,14 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 // In an executable, a record says what the upper flags of old objects say.
                 let barriers = section.flags >> BARRIERS_SHIFT << BARRIERS_SHIFT;
                 let kept = if self.facts.options.executable() { 0 } else { barriers };
-                let flags = SHF_ALLOC | SHF_EXECINSTR | kept;
+                let shape = Shape { flags: SHF_ALLOC | SHF_EXECINSTR | kept, ..Shape::of(section) };
                 let section_name = if section.is_stub() { Name::plain(section.name) } else { Name::of_function(".text.", name) };
-                let text = self.create(section_name, Content::Text(function), section.kind, flags, section.align());
+                let text = self.create(section_name, &Code, shape);
+                self.plan.sections[text].function = Some(function);
                 self.plan.functions[function].text = Some(text);
                 if functions[function].kernel {
                     self.info_section(function, text);
-                    let name = Name::of_function(".nv.shared.", name);
-                    let flags = SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK;
-                    let shared = self.create_for(text, name, Content::KernelShared(function), SectionType::SHARED, flags, 1);
-                    self.plan.functions[function].shared = Some(shared);
+                    self.plan.functions[function].shared = Some(self.create_shared(function, Some(text)));
                 }
                 text
             }
@@ -273,7 +269,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let output = &mut self.plan.sections[text];
         output.pieces = Pieces::one(code);
         output.size = section.size;
-        self.plan.placement[code] = Some(Placement { section: text, offset: 0 });
+        self.plan.place(code, text, 0);
     }
 
     /// What the names of sections with constants of a function start with.
@@ -283,7 +279,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
 
     fn info_section(&mut self, function: FunctionId, text: SectionId) {
         let name = Name::of_function(".nv.info.", self.facts.resolution.name(function));
-        let id = self.create_for(text, name, Content::FunctionInfo(function), SectionType::INFO, SHF_INFO_LINK, 4);
+        let id = self.create_for(text, name, &FunctionInfo, FunctionInfo::SHAPE);
+        self.plan.sections[id].function = Some(function);
         self.plan.functions[function].info = Some(id);
     }
 
@@ -340,40 +337,40 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         match section.role {
             Role::ModuleConstants(_) => {
                 let size_before = self.by_name.get(section.name).map_or(0, |&output| self.plan.sections[output].size);
-                self.append_by_name(id, Content::Pieces);
+                self.append_by_name(id, &ModuleConstants);
                 if self.facts.options.knows_used_kernels() {
                     constants::after_module_constants(self, id, size_before);
                 }
             }
-            Role::GlobalData => self.append_by_name(id, Content::Pieces),
+            Role::GlobalData => self.append_by_name(id, &GlobalData),
             Role::UnifiedData => self.place_unified_data(id),
-            Role::UnifiedIndex => self.append_by_name(id, Content::UnifiedIndex),
+            Role::UnifiedIndex => self.append_by_name(id, &UnifiedIndex),
             Role::UnifiedEntries(table) => self.place_unified_entries(id, table),
             Role::GlobalZero => {
-                self.append_by_name(id, Content::GlobalZero);
-                self.plan.global_zero = self.plan.placement[id].map(|place| place.section);
+                self.append_by_name(id, &GlobalZero);
+                self.plan.global_zero = self.plan.at(id).map(|at| at.section);
             }
-            Role::Debug => self.append_by_name(id, Content::Debug),
+            Role::Debug => self.append_by_name(id, &Debug),
             Role::ModuleShared => {
-                self.append_by_name(id, Content::ModuleShared);
-                self.plan.module_shared = self.plan.placement[id].map(|place| place.section);
+                if let (Some(shared), None) = (self.plan.module_shared, self.by_name.get(section.name)) {
+                    self.by_name.insert(section.name, shared);
+                }
+                self.append_by_name(id, &ModuleShared);
+                self.plan.module_shared = self.plan.at(id).map(|at| at.section);
             }
             Role::ReservedShared => {
                 let known = self.by_name.get(section.name).copied();
-                let output = known.unwrap_or_else(|| {
-                    let name = Name::plain(section.name);
-                    self.create(name, Content::ReservedShared, section.kind, section.flags, section.align())
-                });
+                let output = known.unwrap_or_else(|| self.create(Name::plain(section.name), &ReservedShared, Shape::of(section)));
                 self.by_name.insert(section.name, output);
                 let row = &mut self.plan.sections[output];
                 row.align = row.align.max(section.align());
-                self.plan.placement[id] = Some(Placement { section: output, offset: 0 });
+                self.plan.place(id, output, 0);
             }
             Role::KernelShared => {
                 let kernel = section.target.and_then(|code| self.function_of(code));
                 let Some(shared) = kernel.and_then(|kernel| self.plan.functions[kernel].shared) else { return };
                 match self.facts.options.executable() {
-                    true => self.plan.placement[id] = Some(Placement { section: shared, offset: 0 }),
+                    true => self.plan.place(id, shared, 0),
                     false => self.append(shared, id),
                 }
             }
@@ -384,14 +381,11 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     }
 
     /// Appends a section to the output section of the same name.
-    pub(super) fn append_by_name(&mut self, id: InputSectionId, content: Content) {
+    pub(super) fn append_by_name(&mut self, id: InputSectionId, kind: &'static dyn SectionKind) {
         let section = &self.facts.inputs.sections()[id];
-        let known = match content {
-            Content::ModuleShared => self.plan.module_shared,
-            _ => self.by_name.get(section.name).copied(),
-        };
+        let known = self.by_name.get(section.name).copied();
         let output = known.unwrap_or_else(|| {
-            let output = self.create(Name::plain(section.name), content, section.kind, section.flags, section.align());
+            let output = self.create(Name::plain(section.name), kind, Shape::of(section));
             self.by_name.insert(section.name, output);
             output
         });
@@ -410,7 +404,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let offset = row.size.next_multiple_of(section.align());
         row.size = offset + size;
         row.pieces.push(Piece::new(id, offset));
-        self.plan.placement[id] = Some(Placement { section: output, offset });
+        self.plan.place(id, output, offset);
     }
 
     /// The parameters of a kernel. Behind them the linker adds slots for textures, so relocations come with them.
@@ -421,23 +415,18 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let name = Name::of_function(".nv.constant0.", self.facts.resolution.name(function));
         match self.plan.functions[function].parameters {
             None => {
-                let flags = section.flags;
-                let output = self.create_without_symbol(name, Content::Pieces, section.kind, flags, section.align());
-                self.plan.sections[output].target = Some(text);
+                let output = self.create_parameters(function, text, name, &Parameters, Shape::of(section));
                 if self.facts.options.executable() {
-                    let (prefix, kind) = relocation_kind(self.facts.options.force_explicit_addends);
-                    let flags = if kind.0 == SHT_RELA { SHF_INFO_LINK } else { 0 };
-                    let content = Content::TextureRelocations(function);
-                    let relocations = self.create_for(output, name.relocation(prefix), content, kind, flags, 8);
-                    self.plan.functions[function].texture_relocations = Some(relocations);
+                    let (_, prefix, shape) = Relocations::of(self.facts.options.force_explicit_addends);
+                    let flags = if self.facts.options.force_explicit_addends { shape.flags } else { 0 };
+                    self.texture_relocations(function, output, prefix, Shape { flags, ..shape });
                 }
                 self.plan.locals.push(Local::Section(output));
-                self.plan.functions[function].parameters = Some(output);
                 self.append(output, id);
             }
             // While the kernel is weak every copy has the same parameters. Once it is strong, the reference linker appends.
             Some(output) if self.is_strong_by(function, id) => self.append(output, id),
-            Some(output) => self.plan.placement[id] = Some(Placement { section: output, offset: 0 }),
+            Some(output) => self.plan.place(id, output, 0),
         }
     }
 
@@ -474,7 +463,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         for id in sections() {
             let section = &inputs.sections()[id];
             let (Role::FunctionInfo, Some(code)) = (section.role, section.target) else { continue };
-            let (Some(place), Some(function)) = (self.plan.placement[code], self.function_of(code)) else { continue };
+            let (Some(place), Some(function)) = (self.plan.at(code), self.function_of(code)) else { continue };
             if self.plan.unified_stubs == Some(place.section) {
                 continue;
             }
@@ -485,7 +474,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         for id in sections() {
             let section = &inputs.sections()[id];
             let (Role::Relocations { explicit_addends }, Some(target)) = (section.role, section.target) else { continue };
-            let (Some(place), true) = (self.plan.placement[target], section.size > 0) else { continue };
+            let (Some(place), true) = (self.plan.at(target), section.size > 0) else { continue };
             let [any, later_without_addend] = self.entries_taken(file, id, target);
             if any {
                 self.relocation_section(place.section, explicit_addends);
@@ -509,7 +498,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         self.facts.inputs.relocations(file, relocations).any(|entry| {
             let symbol = entry.symbol.map(|symbol| &symbols[symbol]).filter(|symbol| symbol.kind == SymbolKind::SECTION);
             match symbol.map(|symbol| symbol.place()) {
-                Some(Place::Section(section)) => self.plan.placement[section].is_some_and(|place| place.offset > 0),
+                Some(Place::Section(section)) => self.plan.at(section).is_some_and(|at| at.offset > 0),
                 _ => false,
             }
         })
@@ -530,12 +519,11 @@ impl<'facts, 'data> Walk<'facts, 'data> {
 
     /// Makes the section with the relocations of a section, if it is not there.
     pub(super) fn relocation_section(&mut self, target: SectionId, explicit_addends: bool) {
-        let (prefix, kind) = relocation_kind(explicit_addends);
+        let (kind, prefix, shape) = Relocations::of(explicit_addends);
         let name = self.plan.sections[target].name;
         let known = self.plan.sections[target].relocations;
         if (if explicit_addends { known.explicit } else { known.implicit }).is_none() {
-            let content = Content::Relocations { explicit_addends };
-            let id = self.create_for(target, name.relocation(prefix), content, kind, SHF_INFO_LINK, 8);
+            let id = self.create_for(target, name.relocation(prefix), kind, shape);
             if !explicit_addends && self.facts.options.target.views == Views::Two {
                 self.plan.twice_numbered.push(id);
             }
@@ -544,8 +532,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         }
         if self.facts.options.preserve_relocations && known.resolved.is_none() {
             let name = name.relocation(".nv.resolvedrela");
-            let kind = SectionType::RESOLVED_RELA;
-            let id = self.create_for(target, name, Content::ResolvedRelocations, kind, SHF_INFO_LINK, 8);
+            let id = self.create_for(target, name, &ResolvedRelocations, ResolvedRelocations::SHAPE);
             self.plan.sections[target].relocations.resolved = Some(id);
         }
     }
@@ -555,12 +542,10 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let executable = self.facts.options.executable();
         let places_commons = !self.facts.options.keeps_relocations();
         if self.plan.global_zero.is_none() && places_commons && self.facts.resolution.commons().next().is_some() {
-            let flags = SHF_WRITE | SHF_ALLOC;
-            let name = Name::plain(".nv.global");
-            self.plan.global_zero = Some(self.create(name, Content::GlobalZero, SectionType::GLOBAL, flags, 1));
+            self.plan.global_zero = Some(self.create(Name::plain(".nv.global"), &GlobalZero, GlobalZero::SHAPE));
         }
-        self.create(Name::plain(".nv.callgraph"), Content::CallGraph, SectionType::CALLGRAPH, 0, 4);
-        self.create(Name::plain(".nv.prototype"), Content::Prototypes, SectionType::PROTOTYPE, 0, 4);
+        self.create(Name::plain(".nv.callgraph"), &CallGraphRecords, CallGraphRecords::SHAPE);
+        self.create(Name::plain(".nv.prototype"), &Prototypes, Prototypes::SHAPE);
         if !executable && self.facts.options.imitates(Imitation::RelocatableSettlesDynamicShared) {
             self.list_shared_instances();
         }
@@ -574,13 +559,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         if self.facts.options.target.views == Views::Two {
             self.machine_parameters();
         } else if executable {
-            let (content, kind) = (Content::RelocationActions, SectionType::RELOCATION_ACTION);
-            self.create(Name::plain(".nv.rel.action"), content, kind, 0, 8);
+            self.create(Name::plain(".nv.rel.action"), &RelocationActions, RelocationActions::SHAPE);
         }
     }
-}
-
-/// How the name of a section of relocations begins, and its type.
-fn relocation_kind(explicit_addends: bool) -> (&'static str, SectionType) {
-    if explicit_addends { (".rela", SectionType(SHT_RELA)) } else { (".rel", SectionType(SHT_REL)) }
 }

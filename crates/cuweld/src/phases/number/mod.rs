@@ -6,21 +6,14 @@
 
 mod entries;
 
-use super::callgraph::CallGraph;
-use super::info::Info;
-use super::layout::Layout;
-use super::live::LiveSet;
-use super::load::Inputs;
-use super::merge::{Content, Local, OutputSection, Plan};
-use super::names;
-use super::relocate::{Referent, Relocations};
-use super::resolve::Resolution;
+use super::merge::{Local, Plan};
+use super::relocate::Referent;
+use super::stages::Settled;
 use crate::id::{FunctionId, Id, IdMap, IdRange, IdVec, SectionId, SymbolId};
-use crate::options::Options;
+use crate::sections::{Class, InViews};
 use crate::views::View;
-use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHN_LORESERVE, SHT_NOTE};
+use cubin::elf::SHN_LORESERVE;
 use cubin::release::{Release, Rule};
-use cubin::section::SectionType;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
 use entries::Table;
@@ -151,32 +144,13 @@ impl Numbering {
     }
 }
 
-/// The facts that numbering reads.
-pub struct Facts<'facts, 'data> {
-    /// The inputs.
-    pub inputs: &'facts Inputs<'data>,
-    /// What names mean.
-    pub resolution: &'facts Resolution<'data>,
-    /// Who calls whom.
-    pub graph: &'facts CallGraph<'data>,
-    /// What stays.
-    pub live: &'facts LiveSet,
-    /// The sections.
-    pub plan: &'facts Plan<'data>,
-    /// Addresses and sizes.
-    pub layout: &'facts Layout,
-    /// What is left of the relocations.
-    pub relocations: &'facts Relocations,
-    /// The attributes.
-    pub info: &'facts Info,
-    /// What was asked for.
-    pub options: &'facts Options,
-}
-
 /// Numbers sections and symbols.
-pub fn number(facts: &Facts<'_, '_>) -> Numbering {
+pub fn number(facts: &Settled<'_, '_>) -> Numbering {
     let plan = facts.plan;
-    let class_of = |id: SectionId| facts.is_present(id).then(|| class(&plan.sections()[id]));
+    let class_of = |id: SectionId| {
+        let section = &plan.sections()[id];
+        (!section.is_discarded && section.kind.is_needed(facts, id)).then(|| section.class())
+    };
     let rows = 0..plan.sections().len();
     let classes: Vec<Option<Class>> =
         rows.into_par_iter().with_min_len(256).map(|row| class_of(SectionId::from_index(row))).collect();
@@ -184,17 +158,17 @@ pub fn number(facts: &Facts<'_, '_>) -> Numbering {
     let two_views = facts.options.target.views == Views::Two;
     let mut twins = two_views.then(|| twins(plan, facts.inputs.release(), &present));
     let extent = Extent::of(plan, present.len(), twins.as_ref().map(Vec::len));
-    let overflow = present.iter().copied().find(|&id| plan.sections()[id].content == Content::SymbolSectionNumbers);
+    let overflow = plan.section_numbers();
     if extent != Extent::ManyLinked {
         let lists = [Some(&mut present), twins.as_mut()].into_iter().flatten();
-        lists.for_each(|sections| sections.retain(|&id| Some(id) != overflow));
+        lists.for_each(|sections| sections.retain(|&id| id != overflow));
     }
     let machine_only = present.partition_point(|&id| classes[id.index()] < Some(Class::MachineOnly));
     let machine_entries: Vec<Local> = present[machine_only..].iter().map(|&id| Local::Section(id)).collect();
-    if let (Extent::ManyInFile, Some(id), Some(twins)) = (extent, overflow, &mut twins) {
+    if let (Extent::ManyInFile, Some(twins)) = (extent, &mut twins) {
         // The linked view did without them, so they stand with what the machine's view alone has, and with the last table.
-        present.insert(machine_only, id);
-        twins.insert(twins.len().saturating_sub(1), id);
+        present.insert(machine_only, overflow);
+        twins.insert(twins.len().saturating_sub(1), overflow);
     }
     let in_view = |view: View| move |&section: &SectionId| FileSection { section, view };
     let mut sections: Vec<FileSection> = present.iter().map(in_view(View::Machine)).collect();
@@ -278,39 +252,12 @@ fn in_order_of_class(classes: &[Option<Class>]) -> Vec<SectionId> {
 fn twins(plan: &Plan<'_>, release: &Release, present: &[SectionId]) -> Vec<SectionId> {
     let (mut code, mut others, mut symbols) = (Vec::with_capacity(present.len()), Vec::with_capacity(present.len()), Vec::new());
     for &id in present {
-        match plan.sections()[id].content {
-            Content::Text(_) | Content::UnifiedStubs => code.push(id),
-            Content::Symbols => symbols.push(id),
-            Content::Debug
-            | Content::ModuleInfo
-            | Content::FunctionInfo(_)
-            | Content::Relocations { .. }
-            | Content::ResolvedRelocations
-            | Content::Pieces
-            | Content::TextureSlots
-            | Content::TextureRelocations(_)
-            | Content::SymbolSectionNumbers
-            | Content::Host
-            | Content::UnifiedIndex
-            | Content::UnifiedEntries(_)
-            | Content::UnifiedStubsInfo
-            | Content::UnifiedData
-            | Content::ReservedShared => others.push(id),
-            Content::CallGraph | Content::Prototypes if release.has(Rule::CallGraphInBothViews) => others.push(id),
-            // What means the same to both views, and what only one of them has.
-            Content::MachineParameters
-            | Content::GlobalZero
-            | Content::KernelShared(_)
-            | Content::ModuleShared
-            | Content::SectionNames
-            | Content::SymbolNames
-            | Content::ToolNotes
-            | Content::CudaNote
-            | Content::Compatibility
-            | Content::CallGraph
-            | Content::Prototypes
-            | Content::RelocationActions
-            | Content::Gone => {}
+        match plan.sections()[id].kind.in_views() {
+            InViews::EachAsCode => code.push(id),
+            InViews::Each => others.push(id),
+            InViews::EachSince(rule) if release.has(rule) => others.push(id),
+            InViews::EachAtEnd => symbols.push(id),
+            InViews::Once | InViews::EachSince(_) | InViews::MachineOnly => {}
         }
     }
     code.extend(others);
@@ -318,126 +265,12 @@ fn twins(plan: &Plan<'_>, release: &Release, present: &[SectionId]) -> Vec<Secti
     code
 }
 
-/// The classes of sections, in file order.
-#[derive(Copy, Clone, Debug, Eq, PartialEq, Ord, PartialOrd)]
-pub enum Class {
-    /// Names and symbols.
-    Tables,
-    /// Bytes that are not loaded.
-    Debug,
-    /// Notes, attributes, the call graph.
-    Attributes,
-    /// Relocations.
-    Relocations,
-    /// Loaded, never written: constants.
-    Constants,
-    /// Code.
-    Code,
-    /// Data.
-    Data,
-    /// Loaded, but without bytes in the file.
-    NoBits,
-    /// What only the machine's view has, where there are two.
-    MachineOnly,
-}
-
-impl Class {
-    /// How many classes there are.
-    const COUNT: usize = Class::MachineOnly as usize + 1;
-}
-
-/// The class of a section.
-pub fn class(section: &OutputSection<'_>) -> Class {
-    let has = |flag: u64| section.flags & flag != 0;
-    match section.content {
-        Content::SectionNames | Content::SymbolNames | Content::Symbols | Content::SymbolSectionNumbers => Class::Tables,
-        Content::Debug if section.flags == 0 => Class::Debug,
-        Content::Relocations { .. } | Content::ResolvedRelocations | Content::TextureRelocations(_) => Class::Relocations,
-        Content::KernelShared(_) | Content::ModuleShared | Content::GlobalZero | Content::ReservedShared => Class::NoBits,
-        Content::MachineParameters => Class::MachineOnly,
-        _ if has(SHF_EXECINSTR) => Class::Code,
-        _ if has(SHF_WRITE) => Class::Data,
-        _ if has(SHF_ALLOC) => Class::Constants,
-        _ => Class::Attributes,
-    }
-}
-
-impl Facts<'_, '_> {
-    fn is_present(&self, id: SectionId) -> bool {
-        let section = &self.plan.sections()[id];
-        let target = || section.target.map(|target| self.relocations.of(target));
-        match section.content {
-            Content::Gone => false,
-            Content::Pieces
-            | Content::Text(_)
-            | Content::GlobalZero
-            | Content::MachineParameters
-            | Content::ReservedShared
-            | Content::UnifiedData
-            | Content::UnifiedStubs => self.layout.size(id) > 0,
-            // Objects without functions have empty ones, and those stay.
-            Content::Debug => true,
-            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_present(id),
-            Content::ModuleInfo => self.info.module_size() > 0,
-            Content::FunctionInfo(function) => self.info.linked(function).len() > 0,
-            Content::Relocations { explicit_addends } => {
-                target().is_some_and(|outcome| outcome.kept.iter().any(|entry| entry.explicit_addend == explicit_addends))
-            }
-            Content::ResolvedRelocations => target().is_some_and(|outcome| !outcome.resolved.is_empty()),
-            Content::TextureSlots => true,
-            Content::TextureRelocations(kernel) => self.layout.textures().is_used_by(kernel),
-            Content::Prototypes => self.prototyped().next().is_some(),
-            Content::SectionNames
-            | Content::SymbolNames
-            | Content::Symbols
-            | Content::SymbolSectionNumbers
-            | Content::ToolNotes
-            | Content::CudaNote
-            | Content::Compatibility
-            | Content::Host
-            | Content::UnifiedIndex
-            | Content::UnifiedEntries(_)
-            | Content::UnifiedStubsInfo
-            | Content::CallGraph
-            | Content::RelocationActions => true,
-        }
-    }
-
-    /// The functions that the file gives a prototype for.
-    fn prototyped(&self) -> impl Iterator<Item = FunctionId> + '_ {
-        prototyped(self.live, self.graph)
-    }
-
+impl Settled<'_, '_> {
     fn is_listed(&self, entry: Local, section_number: &IdVec<SectionId, u32>) -> bool {
         match entry {
-            Local::Section(id) => section_number[id] != 0 && self.has_symbol(id),
+            Local::Section(id) => section_number[id] != 0 && self.plan.sections()[id].kind.has_symbol(self, id),
             Local::Symbol(id) => self.is_named(id),
             Local::SharedInstance(_) => true,
-        }
-    }
-
-    /// Whether a section that the file has also has a symbol.
-    fn has_symbol(&self, id: SectionId) -> bool {
-        let section = &self.plan.sections()[id];
-        match section.content {
-            Content::KernelShared(_) | Content::ModuleShared => self.layout.shared().is_listed(id),
-            Content::Debug => self.layout.size(id) > 0,
-            Content::Pieces
-            | Content::Text(_)
-            | Content::GlobalZero
-            | Content::ReservedShared
-            | Content::TextureSlots
-            | Content::ToolNotes
-            | Content::CudaNote
-            | Content::Host
-            | Content::UnifiedIndex
-            | Content::UnifiedEntries(_)
-            | Content::UnifiedStubs
-            | Content::UnifiedData
-            | Content::CallGraph
-            | Content::Prototypes
-            | Content::RelocationActions => true,
-            _ => section.kind == SectionType(SHT_NOTE),
         }
     }
 
@@ -447,15 +280,4 @@ impl Facts<'_, '_> {
             || symbol.definition.is_none() && symbol.name(self.inputs).starts_with("__U") && symbol.kind != SymbolKind::FUNCTION;
         self.is_named(id) && !(self.options.drops_unified_tables() && names_unified_table())
     }
-
-    /// Whether a symbol that the plan lists has a name in the file.
-    fn is_named(&self, id: SymbolId) -> bool {
-        let &Facts { inputs, resolution, graph, plan, layout, options, .. } = self;
-        names::Facts { inputs, resolution, graph, plan, layout, options }.is_named(id)
-    }
-}
-
-/// The functions that the file gives a prototype for: those whose address is taken have it in the call graph.
-pub fn prototyped<'facts>(live: &'facts LiveSet, graph: &'facts CallGraph<'_>) -> impl Iterator<Item = FunctionId> + 'facts {
-    live.functions().filter(|&function| graph.prototype(function).is_some() && graph.taken(function).is_none())
 }

@@ -1,13 +1,15 @@
 //! What becomes of one relocation of an executable: a match over what its type computes and where its symbol lives.
 
-use super::{Decision, Facts, Kept, Patch, Reference, Referent};
-use crate::id::{SectionId, SymbolId};
+use super::{Decision, Kept, Patch, Reference, Referent};
+use crate::id::{FunctionId, SymbolId};
 use crate::imitations::Imitation;
 use crate::phases::load::Place;
-use crate::phases::merge::{Content, OutputSection};
-use crate::phases::resolve::{FOLLOWS_CODE, Symbol, is_dynamic, is_shared_variable, is_texture};
+use crate::phases::merge::{At, OutputSection, Placement};
+use crate::phases::resolve::{FOLLOWS_CODE, Symbol, is_dynamic, is_leftover, is_shared_variable, is_texture};
+use crate::phases::stages::Planned;
+use crate::sections::Memory;
 use cubin::relocation::Expression;
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::symbol::SymbolKind;
 use cubin::target::Views;
 
 /// The bank of the constants that programs declare.
@@ -33,13 +35,8 @@ enum Home {
 }
 
 impl Reference<'_, '_> {
-    /// Whether debug information refers to the symbol.
-    pub(super) fn is_debug(&self) -> bool {
-        self.section.content == Content::Debug
-    }
-
     /// The same, as an entry of the output with another referent and addend.
-    pub(super) fn kept(&self, facts: &Facts<'_, '_>, referent: Referent, addend: i64) -> Kept {
+    pub(super) fn kept(&self, facts: &Planned<'_, '_>, referent: Referent, addend: i64) -> Kept {
         let kind = self.entry.kind;
         Kept {
             offset: self.entry.offset,
@@ -57,7 +54,7 @@ impl Reference<'_, '_> {
     }
 }
 
-impl Facts<'_, '_> {
+impl Planned<'_, '_> {
     /// Decides about one relocation.
     pub(in crate::phases) fn decide(&self, reference: &Reference<'_, '_>) -> Decision {
         let expression = reference.entry.kind.expression();
@@ -73,7 +70,7 @@ impl Facts<'_, '_> {
         let Some(id) = self.resolution.meaning(reference.symbol) else {
             // A label of code that the compiler removed. To the reference linker it is the null symbol, and whatever that is.
             let start = if self.options.imitates(Imitation::NullSymbolValue) { self.plan.null_symbol_value() } else { 0 };
-            return if reference.is_debug() { Decision::ApplyUnrecorded(reference.patch(start)) } else { Decision::Drop };
+            return if reference.is_debug { Decision::ApplyUnrecorded(reference.patch(start)) } else { Decision::Drop };
         };
         let symbol = &self.resolution.symbols()[id];
         if symbol.function.is_some_and(|function| !self.live.contains(function)) {
@@ -81,7 +78,7 @@ impl Facts<'_, '_> {
             return if expression == Expression::ClearUnused { Decision::ApplyUnrecorded(cleared) } else { Decision::Drop };
         }
         let is_unused = !self.unified.has_functions() && self.is_unified_offset(expression, reference, id);
-        if is_unused || (expression == Expression::ClearUnused && reference.is_debug()) {
+        if is_unused || (expression == Expression::ClearUnused && reference.is_debug) {
             return Decision::Drop;
         }
         match self.options.executable() {
@@ -108,7 +105,7 @@ impl Facts<'_, '_> {
             }
             (Home::Data, Expression::ConstantOffset | Expression::BankOffset) => self.settle_constant(reference, id, kept),
             // Data that holds the address of a constant means its offset in the bank. A debugger wants to know more.
-            (Home::Data, Expression::Address) if !reference.is_debug() => self.settle_constant(reference, id, kept),
+            (Home::Data, Expression::Address) if !reference.is_debug => self.settle_constant(reference, id, kept),
             _ => Decision::Keep(kept),
         }
     }
@@ -133,31 +130,26 @@ impl Facts<'_, '_> {
 
     /// A relocation of debug information that speaks of the bytes of code is discarded with the definition that it speaks of.
     fn went_with_replaced_code(&self, reference: &Reference<'_, '_>) -> bool {
-        let follows_code = reference.is_debug() && FOLLOWS_CODE.contains(&reference.section.name.stem);
+        let follows_code = reference.is_debug && FOLLOWS_CODE.contains(&reference.section.name.stem);
         let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, reference.file);
         follows_code && reference.explicit_addends && self.resolution.function(reference.symbol).is_some_and(was_dropped)
     }
 
     /// Where the section is that a relocation names by the symbol of a section.
-    fn section_symbol(&self, reference: &Reference<'_, '_>) -> Option<Option<(SectionId, u64)>> {
+    fn section_symbol(&self, reference: &Reference<'_, '_>) -> Option<Option<At>> {
         let row = &self.inputs.symbols()[reference.symbol];
         (row.kind == SymbolKind::SECTION).then(|| match row.place() {
-            Place::Section(target) => self.plan.placement(target).map(|place| (place.section, place.offset)),
+            Place::Section(target) => self.plan.at(target),
             _ => None,
         })
     }
 
     /// Decides about a relocation against a section. Debug sections refer to each other by offset, which is known now.
-    fn decide_section(
-        &self,
-        reference: &Reference<'_, '_>,
-        expression: Expression,
-        target: Option<(SectionId, u64)>,
-    ) -> Decision {
-        let Some((section, offset)) = target else { return Decision::Drop };
+    fn decide_section(&self, reference: &Reference<'_, '_>, expression: Expression, target: Option<At>) -> Decision {
+        let Some(At { section, offset }) = target else { return Decision::Drop };
         let addend = reference.entry.addend.wrapping_add_unsigned(offset);
         let kept = reference.kept(self, Referent::Section(section), addend);
-        match reference.is_debug() && expression != Expression::ProgramRelative {
+        match reference.is_debug && expression != Expression::ProgramRelative {
             true => Decision::Apply(reference.patch(offset), kept),
             false => Decision::Keep(kept),
         }
@@ -165,7 +157,7 @@ impl Facts<'_, '_> {
 
     fn settle_shared(&self, reference: &Reference<'_, '_>, id: SymbolId, kept: Kept) -> Decision {
         let symbol = &self.resolution.symbols()[id];
-        let patch = Patch { add: !reference.is_debug(), ..reference.patch(self.shared_address(reference.section, id)) };
+        let patch = Patch { add: !reference.is_debug, ..reference.patch(self.shared_address(reference.section, id)) };
         let is_nameless = match is_dynamic(symbol) {
             true => self.dynamic_is_nameless(reference.section),
             false => self.layout.shared().address(id).is_none(),
@@ -177,11 +169,9 @@ impl Facts<'_, '_> {
     /// a debugger is shown one for all.
     pub(super) fn dynamic_is_nameless(&self, section: &OutputSection<'_>) -> bool {
         let shared = self.layout.shared();
-        let knows_start = match section.content {
-            Content::Text(function) if self.resolution.functions()[function].kernel => true,
-            Content::Text(function) => shared.shown_dynamic().is_none() && shared.dynamic(function).is_some(),
-            _ => false,
-        };
+        let is_kernel = |function: FunctionId| self.resolution.functions()[function].kernel;
+        let has_start = |function: FunctionId| shared.shown_dynamic().is_none() && shared.dynamic(function).is_some();
+        let knows_start = section.code_of().is_some_and(|function| is_kernel(function) || has_start(function));
         knows_start || !shared.names_dynamic()
     }
 
@@ -190,10 +180,7 @@ impl Facts<'_, '_> {
         if self.resolution.symbols()[id].definition.is_some() {
             return shared.address(id).map_or(u64::MAX, |address| address.offset);
         }
-        let of_code = match section.content {
-            Content::Text(function) => shared.dynamic(function),
-            _ => None,
-        };
+        let of_code = section.code_of().and_then(|function| shared.dynamic(function));
         // Code that no kernel reaches has no dynamic shared memory; a debugger is shown an offset all the same.
         of_code.or(shared.shown_dynamic()).unwrap_or(u64::MAX)
     }
@@ -234,16 +221,16 @@ impl Facts<'_, '_> {
         let row = &self.inputs.symbols()[symbol.definition?];
         let Place::Section(section) = row.place() else { return None };
         let bank = self.inputs.sections()[section].kind.constant_bank()?;
-        let place = self.plan.placement(section)?;
-        let is_moved = self.plan.sections()[place.section].content == Content::Gone;
-        Some(Constant { offset: place.offset + row.value, bank, is_moved })
+        let (offset, is_moved) = match self.plan.placement(section)? {
+            Placement::At(at) => (at.offset, false),
+            Placement::InBanks { offset } | Placement::Dropped { offset } => (offset, true),
+        };
+        Some(Constant { offset: offset + row.value, bank, is_moved })
     }
 
     /// The size of the module's constants, which the device runtime library asks for; all ones if there are none.
     fn size_of_constants(&self) -> u64 {
-        let is_constants = |section: &OutputSection<'_>| {
-            section.content == Content::Pieces && section.target.is_none() && section.kind.constant_bank() == Some(USER_CONSTANTS)
-        };
+        let is_constants = |section: &OutputSection<'_>| section.kind.memory(section) == Some(Memory::Constants(USER_CONSTANTS));
         let mut sections = self.plan.sections().enumerate().filter(|(_, section)| is_constants(section));
         sections.next().map_or(u64::MAX, |(id, _)| self.layout.size(id))
     }
@@ -271,9 +258,4 @@ pub(super) struct Constant {
     pub bank: u8,
     /// Whether it moved to the banks of the kernels that reach it.
     pub is_moved: bool,
-}
-
-/// Whether a symbol is local to an object that does not define it: a question to the linker (`.nv.ptx.const0.size`).
-pub fn is_leftover(symbol: &Symbol) -> bool {
-    symbol.is_undefined() && symbol.binding == Binding::LOCAL && symbol.function.is_none()
 }

@@ -12,22 +12,17 @@ mod decide;
 mod outcomes;
 mod relocatable;
 
-use super::layout::Layout;
-use super::live::LiveSet;
-use super::load::{InputRelocation, Inputs, Place, Role};
-use super::merge::{Content, OutputSection, Piece, Plan};
-use super::resolve::{Fate, Resolution};
-use super::unified::Unified;
+use super::load::{InputRelocation, Place, Role};
+use super::merge::{OutputSection, Piece};
+use super::resolve::Fate;
+use super::stages::Planned;
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SectionId, SymbolId};
-use crate::options::Options;
-use crate::stubs;
 use crate::views::View;
 use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
-pub use decide::is_leftover;
 pub use outcomes::Outcome;
 use outcomes::{Outcomes, Run};
 pub use relocatable::{MISSING_VARIABLE, is_missing_from_relocatable};
@@ -95,26 +90,8 @@ impl Relocations {
     }
 }
 
-/// The facts that relocation reads.
-pub struct Facts<'facts, 'data> {
-    /// The inputs.
-    pub inputs: &'facts Inputs<'data>,
-    /// What names mean.
-    pub resolution: &'facts Resolution<'data>,
-    /// What stays.
-    pub live: &'facts LiveSet,
-    /// The places of unified functions and variables.
-    pub unified: &'facts Unified,
-    /// The sections.
-    pub plan: &'facts Plan<'data>,
-    /// Addresses.
-    pub layout: &'facts Layout,
-    /// What was asked for.
-    pub options: &'facts Options,
-}
-
 /// Decides about every relocation.
-pub fn relocate(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Relocations, Failure> {
+pub fn relocate(facts: &Planned<'_, '_>, report: &mut Report) -> Result<Relocations, Failure> {
     let views = facts.options.target.views;
     let sections = facts.plan.sections().as_slice();
     match Outcomes::of(sections, views, |section, view, run| facts.section(section, view, run)) {
@@ -137,6 +114,8 @@ struct Damage {
 pub(super) struct Reference<'all, 'data> {
     /// The output section that it patches.
     pub section: &'all OutputSection<'data>,
+    /// Whether that is debug information.
+    pub is_debug: bool,
     /// The object that it is from.
     pub file: FileId,
     /// The symbol that it names.
@@ -159,13 +138,12 @@ pub(super) enum Decision {
     ApplyUnrecorded(Patch),
 }
 
-impl Facts<'_, '_> {
+impl Planned<'_, '_> {
     /// Decides about the relocations of a section.
     fn section(&self, section: &OutputSection<'_>, view: View, run: &mut Run) -> Result<(), Damage> {
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
-        let is_separate_debug =
-            section.content == Content::Debug && self.options.target.views == Views::Two && view == View::Machine;
-        if !has_relocations || section.content == Content::Gone || is_separate_debug {
+        let is_separate_debug = section.kind.is_debug() && self.options.target.views == Views::Two && view == View::Machine;
+        if !has_relocations || section.is_discarded || is_separate_debug {
             return Ok(());
         }
         let is_listed = |piece: &Piece| !piece.is_replaced || view == View::Mercury;
@@ -198,8 +176,9 @@ impl Facts<'_, '_> {
     ) -> Result<(), Damage> {
         let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { return Ok(()) };
         // Not recorded for debug information of the Mercury view: the driver reads that of the machine view only.
-        let records = self.options.preserve_relocations && !(section.content == Content::Debug && view == View::Mercury);
-        let is_capsule = matches!(section.content, Content::Text(_)) && view == View::Mercury;
+        let is_debug = section.kind.is_debug();
+        let records = self.options.preserve_relocations && !(is_debug && view == View::Mercury);
+        let is_capsule = section.code_of().is_some() && view == View::Mercury;
         let file = self.inputs.file_of_section(piece.section);
         let mut capsule = None;
         let count = self.inputs.sections()[list].entries().len();
@@ -211,9 +190,9 @@ impl Facts<'_, '_> {
             {
                 continue;
             }
-            let Some(offset) = self.output_offset(section, piece, entry.offset, view) else { continue };
+            let Some(offset) = section.kind.offset_of(self.unified, piece, entry.offset, view) else { continue };
             let entry = InputRelocation { offset, ..entry };
-            let (patch, kept) = match self.decide(&Reference { section, file, symbol, entry, explicit_addends }) {
+            let (patch, kept) = match self.decide(&Reference { section, is_debug, file, symbol, entry, explicit_addends }) {
                 Decision::Drop => continue,
                 Decision::Keep(kept) => {
                     run.kept.push(kept);
@@ -256,15 +235,5 @@ impl Facts<'_, '_> {
         let mut starts: Vec<u64> = tables.map(|row| piece.offset + row.value).collect();
         starts.sort_unstable();
         kept.sort_by_key(|entry| Reverse(starts.partition_point(|&start| start <= entry.offset)));
-    }
-
-    /// Where an offset in a piece of a section is in the section; nowhere, if that part of the piece is left out.
-    fn output_offset(&self, section: &OutputSection<'_>, piece: Piece, offset: u64, view: View) -> Option<u64> {
-        match section.content {
-            Content::UnifiedData => self.unified.moved(piece.section, offset),
-            // The Mercury code of a table of stubs is nobody's code any more, but counted anew.
-            Content::UnifiedStubs if view == View::Mercury => Some(stubs::mercury_offset(piece.offset)),
-            _ => Some(piece.offset + offset),
-        }
     }
 }

@@ -5,13 +5,13 @@
 //! here when its files are compared, and never otherwise.
 
 use super::decide::{Constant, USER_CONSTANTS};
-use super::{Decision, Facts, Kept, Patch, Reference, Referent};
+use super::{Decision, Kept, Patch, Reference, Referent};
 use crate::id::SymbolId;
 use crate::imitations::Imitation;
 use crate::options::Options;
 use crate::phases::load::Place;
-use crate::phases::merge::Content;
 use crate::phases::resolve::{Symbol, is_dynamic, is_shared_variable, is_texture};
+use crate::phases::stages::Planned;
 use cubin::relocation::Expression;
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, Space, SymbolKind, other};
@@ -35,14 +35,14 @@ fn space(symbol: &Symbol) -> Space {
     Space::from_bits(symbol.other >> other::SPACE_SHIFT)
 }
 
-impl Facts<'_, '_> {
+impl Planned<'_, '_> {
     /// Leaves a relocation to the link that the output is made for: only offsets of sections change.
     pub(super) fn keep_for_next_link(&self, reference: &Reference<'_, '_>) -> Decision {
         let row = &self.inputs.symbols()[reference.symbol];
         let entry = reference.entry;
         let (referent, addend) = match row.place() {
             Place::Section(target) if row.kind == SymbolKind::SECTION => {
-                let Some(place) = self.plan.placement(target) else { return Decision::Drop };
+                let Some(place) = self.plan.at(target) else { return Decision::Drop };
                 (Referent::Section(place.section), entry.addend.wrapping_add_unsigned(place.offset))
             }
             _ => match self.resolution.meaning(reference.symbol) {
@@ -65,7 +65,7 @@ impl Facts<'_, '_> {
         if symbol.function.is_some() || symbol.binding == Binding::WEAK || is_missing {
             return Decision::Keep(kept);
         }
-        if let (true, Content::Text(kernel)) = (is_dynamic(symbol), reference.section.content)
+        if let (true, Some(kernel)) = (is_dynamic(symbol), reference.section.code_of())
             && self.layout.shared().instance(kernel).is_some()
         {
             return Decision::Keep(reference.kept(self, Referent::SharedInstance(kernel), reference.entry.addend));
@@ -76,7 +76,7 @@ impl Facts<'_, '_> {
         if is_shared_variable(symbol) {
             // The field holds the alignment, not the address.
             let align = symbol.definition.map_or(0, |definition| self.inputs.symbols()[definition].value);
-            let patch = Patch { add: !reference.is_debug(), ..reference.patch(align) };
+            let patch = Patch { add: !reference.is_debug, ..reference.patch(align) };
             let is_nameless = is_dynamic(symbol) && self.dynamic_is_nameless(reference.section);
             return if is_nameless { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
@@ -86,7 +86,7 @@ impl Facts<'_, '_> {
         }
         let is_offset = match expression {
             Expression::ConstantOffset | Expression::BankOffset => true,
-            Expression::Address => !reference.is_debug(),
+            Expression::Address => !reference.is_debug,
             _ => false,
         };
         match self.constant(symbol).or_else(|| self.missing_constant(symbol)).filter(|_| is_offset) {

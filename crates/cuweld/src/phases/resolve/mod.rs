@@ -254,6 +254,11 @@ pub fn is_dynamic(symbol: &Symbol) -> bool {
     is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0
 }
 
+/// Whether a symbol is local to an object that does not define it: a question to the linker (`.nv.ptx.const0.size`).
+pub fn is_leftover(symbol: &Symbol) -> bool {
+    symbol.is_undefined() && symbol.binding == Binding::LOCAL && symbol.function.is_none()
+}
+
 /// Whether the compiler marked a symbol as its own business: constants of one function, parameters.
 pub fn is_internal(symbol: &Symbol) -> bool {
     symbol.other & 3 == 1 && !is_shared(symbol.other)

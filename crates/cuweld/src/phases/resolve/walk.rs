@@ -3,11 +3,11 @@
 use super::clash::{self, Clash};
 use super::{Fate, Function, Part, Resolution, Symbol, is_laid_out_by_kernel};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
+use crate::driver::is_driver_function;
 use crate::id::{FileId, FunctionId, IdMap, IdRange, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use crate::options::Options;
 use crate::phases::intern::Interned;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role, Stretch, Variables};
-use crate::phases::undefined::is_driver_function;
 use cubin::release::Rule;
 use cubin::symbol::{Binding, SymbolKind};
 use std::num::NonZeroU32;

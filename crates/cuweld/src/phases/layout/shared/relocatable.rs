@@ -18,7 +18,7 @@ pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
     let mut own: IdMap<FunctionId, Sum> = IdMap::default();
     let mut module = Sum::default();
     let mut has_dynamic = false;
-    for variable in facts.shared_variables {
+    for variable in facts.plan.shared_variables() {
         match variable.owner {
             SharedPlacement::Kernel(kernel) => own.entry(kernel).or_default().add(variable.size, variable.align),
             SharedPlacement::Module => module.add(variable.size, variable.align),

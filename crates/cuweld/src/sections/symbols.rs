@@ -1,19 +1,100 @@
-//! The symbol table.
+//! The symbol table, and the section numbers that its entries have no room for.
 
-use super::Facts;
-use super::names::Names;
+use super::{Bytes, Class, InViews, SectionKind, Settled, Shape};
 use crate::id::{FunctionId, IdRange, InputSymbolId, SectionId, SymbolId};
 use crate::imitations::Imitation;
+use crate::phases::finalize::Output;
 use crate::phases::load::{InputSymbol, Place, SPACE_SHARED};
-use crate::phases::merge::{Content, Local, Placement};
-use crate::phases::number::{Entries, Extent};
+use crate::phases::merge::{Local, OutputSection, Placement};
+use crate::phases::number::{Entries, Extent, FileSection};
 use crate::phases::relocate::{MISSING_VARIABLE, is_missing_from_relocatable};
 use crate::phases::resolve::{Symbol, is_dynamic, is_internal, is_shared_variable};
 use crate::stubs;
 use crate::views::View;
-use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SymbolRecord};
+use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SymbolRecord};
+use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind, info, other};
 use rayon::prelude::*;
+
+/// `.symtab`.
+#[derive(Debug)]
+pub struct SymbolTable;
+
+/// `.symtab_shndx`.
+#[derive(Debug)]
+pub struct SymbolSectionNumbers;
+
+impl SymbolTable {
+    /// What it starts with.
+    pub const SHAPE: Shape = Shape::new(SectionType(SHT_SYMTAB), 0, 8);
+}
+
+impl SymbolSectionNumbers {
+    /// What it starts with.
+    pub const SHAPE: Shape = Shape::new(SectionType(SHT_SYMTAB_SHNDX), 0, 4);
+}
+
+impl SectionKind for SymbolTable {
+    fn class(&self, _section: &OutputSection<'_>) -> Class {
+        Class::Tables
+    }
+
+    fn in_views(&self) -> InViews {
+        InViews::EachAtEnd
+    }
+
+    fn entry_size(&self, _section_type: SectionType) -> u32 {
+        SymbolRecord::SIZE as u32
+    }
+
+    fn has_symbol(&self, _settled: &Settled<'_, '_>, _id: SectionId) -> bool {
+        false
+    }
+
+    /// The symbols of parameters are local, but come last in the machine view, so that no global symbol is the first behind the locals.
+    fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
+        let info = match part.view == View::Machine && output.numbering.has_machine_entries() {
+            true => output.numbering.symbols(View::Machine) as u32,
+            false => output.numbering.first_global(),
+        };
+        (output.symbol_names(), info)
+    }
+
+    fn size(&self, output: &Output<'_, '_>, part: FileSection) -> u64 {
+        (output.numbering.symbols(part.view) * SymbolRecord::SIZE) as u64
+    }
+
+    fn is_written_by_entry(&self) -> bool {
+        true
+    }
+
+    fn write(&self, output: &Output<'_, '_>, part: FileSection, first: usize, out: &mut [u8]) -> cubin::Result<()> {
+        write(output, part.view, first, out);
+        Ok(())
+    }
+}
+
+impl SectionKind for SymbolSectionNumbers {
+    fn class(&self, _section: &OutputSection<'_>) -> Class {
+        Class::Tables
+    }
+
+    fn entry_size(&self, _section_type: SectionType) -> u32 {
+        4
+    }
+
+    fn has_symbol(&self, _settled: &Settled<'_, '_>, _id: SectionId) -> bool {
+        false
+    }
+
+    fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
+        (output.symbol_table(part.view), 0)
+    }
+
+    fn bytes(&self, output: &Output<'_, '_>, part: FileSection) -> Bytes {
+        section_numbers(output, part.view).map_or(Bytes::Written, Bytes::Made)
+    }
+}
 
 /// Bits of `other` that mean something to the driver: unified, managed, kernel.
 const OTHER_KEPT: u8 = 0x1c;
@@ -30,7 +111,7 @@ struct Position {
 const ENTRIES_AT_ONCE: usize = 2048;
 
 /// Writes the part of a view's table that starts with this entry.
-pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View, first: usize, out: &mut [u8]) {
+fn write(facts: &Output<'_, '_>, view: View, first: usize, out: &mut [u8]) {
     out.par_chunks_mut(ENTRIES_AT_ONCE * SymbolRecord::SIZE).enumerate().for_each(|(chunk, mut out)| {
         let first = first + chunk * ENTRIES_AT_ONCE;
         let numbers = first..first + out.len() / SymbolRecord::SIZE;
@@ -43,18 +124,18 @@ pub fn write(facts: &Facts<'_, '_>, names: &Names, view: View, first: usize, out
             match entries {
                 Entries::Mixed(entries) => {
                     for (out, &entry) in out.chunks_exact_mut(SymbolRecord::SIZE).zip(entries) {
-                        facts.with_section(facts.entry(entry, names, view), view).write(out);
+                        facts.with_section(facts.entry(entry, view), view).write(out);
                     }
                 }
-                Entries::Symbols(symbols) => write_symbols(facts, names, view, symbols, out),
+                Entries::Symbols(symbols) => write_symbols(facts, view, symbols, out),
             }
         }
     });
 }
 
 /// Writes the entries of symbols in the order of their ids.
-fn write_symbols(facts: &Facts<'_, '_>, names: &Names, view: View, ids: IdRange<SymbolId>, out: &mut [u8]) {
-    let symbols = facts.resolution.symbols().range(ids).zip(names.symbols.slice(ids));
+fn write_symbols(facts: &Output<'_, '_>, view: View, ids: IdRange<SymbolId>, out: &mut [u8]) {
+    let symbols = facts.resolution.symbols().range(ids).zip(facts.names.symbols.slice(ids));
     // The next one is nearly always in the same section.
     let (mut last, mut number) = (None, 0);
     for (out, ((id, symbol), &name)) in out.chunks_exact_mut(SymbolRecord::SIZE).zip(symbols) {
@@ -73,7 +154,7 @@ fn write_symbols(facts: &Facts<'_, '_>, names: &Names, view: View, ids: IdRange<
 ///
 /// There is an entry for every symbol: the number of its section where the first table has no room for it; where it has, the
 /// reference linker writes the number that the section had when it was created, which means nothing to a reader.
-pub fn section_numbers(facts: &Facts<'_, '_>, names: &Names, view: View) -> Option<Vec<u8>> {
+fn section_numbers(facts: &Output<'_, '_>, view: View) -> Option<Vec<u8>> {
     let count = match facts.numbering.extent() {
         Extent::Usual => return None,
         // Made for the machine's table, and copied for the other.
@@ -82,9 +163,9 @@ pub fn section_numbers(facts: &Facts<'_, '_>, names: &Names, view: View) -> Opti
     };
     let mut numbers = vec![0; count * 4];
     for (out, entry) in numbers[4..].chunks_exact_mut(4).zip(facts.numbering.each_entry(view)) {
-        let (_, Some(section)) = facts.entry(entry, names, view) else { continue };
+        let (_, Some(section)) = facts.entry(entry, view) else { continue };
         let is_linked = facts.numbering.extent() == Extent::ManyLinked
-            && facts.plan.sections()[section].content != Content::MachineParameters;
+            && facts.plan.sections()[section].kind.in_views() != InViews::MachineOnly;
         let shown = match facts.direct_number(section, view).is_some() {
             true if is_linked => facts.plan.creation_number(section),
             true => 0,
@@ -109,19 +190,19 @@ fn direct_number(number: u32, machine: u32, imitate: bool) -> Option<u16> {
     }
 }
 
-impl Facts<'_, '_> {
+impl Output<'_, '_> {
     /// An entry of the table without its section, and that section.
     #[inline(always)] // There can be very many.
-    fn entry(&self, entry: Local, names: &Names, view: View) -> (SymbolRecord, Option<SectionId>) {
+    fn entry(&self, entry: Local, view: View) -> (SymbolRecord, Option<SectionId>) {
         match entry {
             Local::Section(id) => {
-                let name = names.section_symbol(id, view);
+                let name = self.names.section_symbol(id, view);
                 (SymbolRecord { name, info: SymbolKind::SECTION.0, ..SymbolRecord::default() }, Some(id))
             }
-            Local::Symbol(id) => self.symbol(id, &self.resolution.symbols()[id], names.symbols[id], view),
+            Local::Symbol(id) => self.symbol(id, &self.resolution.symbols()[id], self.names.symbols[id], view),
             Local::SharedInstance(kernel) => {
                 let info = info(Binding::WEAK, SymbolKind::CUDA_OBJECT);
-                let (name, other) = (names.shared_instance, SPACE_SHARED | other::INTERNAL);
+                let (name, other) = (self.names.shared_instance, SPACE_SHARED | other::INTERNAL);
                 let value = self.layout.shared().instance(kernel).unwrap_or(0);
                 (SymbolRecord { name, info, other, value, ..SymbolRecord::default() }, None)
             }
@@ -242,13 +323,17 @@ impl Facts<'_, '_> {
     #[inline(always)] // There can be very many.
     fn variable_position(&self, id: SymbolId, definition: InputSymbolId, view: View) -> Position {
         let row = &self.inputs.symbols()[definition];
-        let place = self.placement(row);
-        let offset = place.map_or(0, |place| place.offset) + row.value;
+        let (section, offset) = match self.placement(row) {
+            Some(Placement::At(at)) => (Some(at.section), at.offset),
+            Some(Placement::InBanks { offset } | Placement::Dropped { offset }) => (None, offset),
+            None => (None, 0),
+        };
+        let offset = offset + row.value;
         let value = match self.unified.offset(id) {
             Some(value) => value,
             None => self.plan.reserved(id).map_or(offset, |offset| self.reserved_value(row, offset, view)),
         };
-        Position { section: place.map(|place| place.section), value, common: false }
+        Position { section, value, common: false }
     }
 
     /// Where the section went that a symbol is defined in.
@@ -285,7 +370,10 @@ impl Facts<'_, '_> {
         if let Some(definition) = symbol.definition {
             let row = &self.inputs.symbols()[definition];
             // The value of a shared variable is its alignment until shared memory is laid out.
-            let section = self.placement(row).map(|place| place.section);
+            let section = match self.placement(row) {
+                Some(Placement::At(at)) => Some(at.section),
+                _ => None,
+            };
             return Position { section, value: row.value, common: false };
         }
         let value = match view {

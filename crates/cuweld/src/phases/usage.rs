@@ -1,13 +1,93 @@
-//! Reach: which functions of some kind each kernel can get to.
+//! Usage: which entry functions reach what.
 //!
-//! Most facts flow up the call graph as a maximum or a sum and need no sets (see [`propagate`](super::propagate)). Layouts do:
-//! a shared variable's address depends on exactly which kernels use it. The sets are kept small in two ways: the search skips
-//! parts of the graph with nothing of interest in them, and kernels whose calls lead to the same parts share one set.
+//! Most attributes are propagated as a maximum or a sum and need no sets (see [`propagate`](super::propagate)). Layouts do: the offset of a
+//! shared variable depends on exactly which kernels use it. The sets are kept small in two ways: the search skips parts of the graph
+//! with nothing of interest in them, and kernels whose calls lead to the same parts share one set.
+//!
+//! A program's only kernel stands for everything: it is taken to reach all live code, whether or not it calls it.
 
 use super::callgraph::CallGraph;
 use super::components::Components;
+use super::live::LiveSet;
+use super::references::References;
+use super::resolve::{Resolution, Symbol};
 use crate::id::{FunctionId, Id, IdMap};
 use std::collections::HashMap;
+
+/// Which entry functions reach what.
+#[derive(Copy, Clone)]
+pub struct Usage<'facts, 'data> {
+    graph: &'facts CallGraph<'data>,
+    components: &'facts Components,
+    live: &'facts LiveSet,
+    lone_kernel: Option<FunctionId>,
+}
+
+/// Looks at which entry functions there are.
+pub fn find<'facts, 'data>(
+    graph: &'facts CallGraph<'data>,
+    components: &'facts Components,
+    live: &'facts LiveSet,
+) -> Usage<'facts, 'data> {
+    let lone_kernel = match live.kernels() {
+        [only] => Some(*only),
+        _ => None,
+    };
+    Usage { graph, components, live, lone_kernel }
+}
+
+impl Usage<'_, '_> {
+    /// The program's only kernel, which stands for everything.
+    pub fn lone_kernel(&self) -> Option<FunctionId> {
+        self.lone_kernel
+    }
+
+    /// The functions of interest that each kernel reaches.
+    pub fn of_kernels(&self, is_of_interest: impl Fn(FunctionId) -> bool) -> Reach {
+        self.of(self.live.kernels(), is_of_interest)
+    }
+
+    /// The functions of interest that each entry function reaches.
+    pub fn of_entries(&self, is_of_interest: impl Fn(FunctionId) -> bool) -> Reach {
+        self.of(self.live.entries(), is_of_interest)
+    }
+
+    /// The functions of interest that each of some entry functions reaches.
+    pub fn of(&self, kernels: &[FunctionId], is_of_interest: impl Fn(FunctionId) -> bool) -> Reach {
+        search(self.graph, self.components, kernels, is_of_interest)
+    }
+
+    /// For each function of interest: the entry functions that reach it, the last one first.
+    pub fn entries_that_reach(&self, is_of_interest: impl Fn(FunctionId) -> bool) -> IdMap<FunctionId, Vec<FunctionId>> {
+        let reach = self.of_entries(is_of_interest);
+        let mut entries: IdMap<FunctionId, Vec<FunctionId>> = IdMap::default();
+        for &entry in self.live.entries().iter().rev() {
+            reach.of(entry).for_each(|function| entries.entry(function).or_default().push(entry));
+        }
+        entries
+    }
+
+    /// The kernels that reach code that refers to something of a kind, in order. For the lone kernel any code will do.
+    pub fn kernels_that_refer(
+        &self,
+        resolution: &Resolution<'_>,
+        references: &References,
+        is_wanted: fn(&Symbol) -> bool,
+    ) -> Vec<FunctionId> {
+        let symbols = resolution.symbols();
+        let wanted: Vec<bool> = (resolution.functions().ids())
+            .map(|function| references.of(function).iter().any(|&symbol| is_wanted(&symbols[symbol])))
+            .collect();
+        if !wanted.contains(&true) {
+            return Vec::new();
+        }
+        if let Some(lone_kernel) = self.lone_kernel {
+            return vec![lone_kernel];
+        }
+        let reach = self.of_kernels(|function| wanted[function.index()]);
+        self.live.kernels().iter().copied().filter(|&kernel| reach.of(kernel).next().is_some()).collect()
+    }
+}
 
 /// For each kernel, the functions of interest that it reaches.
 #[derive(Debug)]
@@ -42,7 +122,7 @@ impl Reach {
 }
 
 /// Finds what each of `kernels` reaches.
-pub fn find(
+fn search(
     graph: &CallGraph<'_>,
     components: &Components,
     kernels: &[FunctionId],

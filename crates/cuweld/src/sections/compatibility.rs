@@ -4,9 +4,9 @@
 //! without the section take no part. Records stand in the order of the first object that has them; those that only later objects
 //! have, and those that the link adds, follow in the order of their tags, and what the finalizer adds comes last.
 
-use super::Facts;
 use crate::id::FileId;
 use crate::imitations::Imitation;
+use crate::phases::finalize::Output;
 use crate::phases::load::{Place, Role};
 use crate::phases::resolve::Fate;
 use crate::views::View;
@@ -137,7 +137,7 @@ impl Said<'_> {
 }
 
 /// The records of the output.
-pub fn make(facts: &Facts<'_, '_>) -> Vec<u8> {
+pub(super) fn make(facts: &Output<'_, '_>) -> Vec<u8> {
     let (target, release) = (facts.options.target, facts.inputs.release());
     let said: Vec<Said<'_>> = facts.inputs.files().ids().filter_map(|file| facts.said(file)).collect();
     let order = order(&said, release, target.views);
@@ -198,7 +198,7 @@ fn order(said: &[Said<'_>], release: &Release, views: Views) -> Vec<Tag> {
     order
 }
 
-impl<'data> Facts<'_, 'data> {
+impl<'data> Output<'_, 'data> {
     /// What an object says, if it says anything.
     fn said(&self, file: FileId) -> Option<Said<'data>> {
         let sections = self.inputs.files()[file].sections.iter().map(|id| &self.inputs.sections()[id]);

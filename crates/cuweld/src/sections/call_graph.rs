@@ -1,0 +1,106 @@
+//! The call graph and the prototypes of functions, which the driver reads when it links further code at run time.
+
+use super::{Bytes, InViews, SectionKind, Settled, Shape};
+use crate::id::{FunctionId, SectionId};
+use crate::phases::callgraph::CallGraph;
+use crate::phases::finalize::Output;
+use crate::phases::live::LiveSet;
+use crate::phases::number::FileSection;
+use cubin::callgraph::{Edge, encode_edges, encode_prototypes};
+use cubin::release::Rule;
+use cubin::section::SectionType;
+
+/// `.nv.callgraph`.
+#[derive(Debug)]
+pub struct CallGraphRecords;
+
+/// `.nv.prototype`: the prototypes of functions that the call graph has none of.
+#[derive(Debug)]
+pub struct Prototypes;
+
+impl CallGraphRecords {
+    /// What it starts with.
+    pub const SHAPE: Shape = Shape::new(SectionType::CALLGRAPH, 0, 4);
+}
+
+impl Prototypes {
+    /// What it starts with.
+    pub const SHAPE: Shape = Shape::new(SectionType::PROTOTYPE, 0, 4);
+}
+
+impl SectionKind for CallGraphRecords {
+    fn in_views(&self) -> InViews {
+        InViews::EachSince(Rule::CallGraphInBothViews)
+    }
+
+    fn entry_size(&self, _section_type: SectionType) -> u32 {
+        8
+    }
+
+    fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
+        (output.symbol_table(part.view), 0)
+    }
+
+    /// Each list is in order of first mention of the caller.
+    fn bytes(&self, output: &Output<'_, '_>, _part: FileSection) -> Bytes {
+        let (live, graph) = (output.live, output.graph);
+        let number = |function: FunctionId| output.function_number(function);
+        let prototype = |id| output.names.prototypes[id];
+        let alive = |functions: &[FunctionId]| -> Vec<FunctionId> {
+            functions.iter().copied().filter(|&function| live.contains(function)).collect()
+        };
+        let mut edges = Vec::new();
+        for caller in live.functions() {
+            let calls = alive(graph.calls(caller)).into_iter();
+            edges.extend(calls.map(|callee| Edge::Call { caller: number(caller), callee: number(callee) }));
+        }
+        for function in live.functions() {
+            let taken = graph.taken(function);
+            edges.extend(taken.map(|id| Edge::AddressTaken { function: number(function), prototype: prototype(id) }));
+        }
+        for caller in live.functions() {
+            let indirect = graph.indirect(caller).iter();
+            edges.extend(indirect.map(|&id| Edge::IndirectCall { caller: number(caller), prototype: prototype(id) }));
+        }
+        for caller in live.functions() {
+            let references = alive(graph.references(caller)).into_iter();
+            edges.extend(references.map(|function| Edge::References { caller: number(caller), function: number(function) }));
+        }
+        let mut bytes = Vec::new();
+        encode_edges(&edges, &mut bytes);
+        Bytes::Made(bytes)
+    }
+}
+
+impl SectionKind for Prototypes {
+    fn in_views(&self) -> InViews {
+        InViews::EachSince(Rule::CallGraphInBothViews)
+    }
+
+    fn entry_size(&self, _section_type: SectionType) -> u32 {
+        8
+    }
+
+    fn is_needed(&self, settled: &Settled<'_, '_>, _id: SectionId) -> bool {
+        prototyped(settled.live, settled.graph).next().is_some()
+    }
+
+    fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
+        (output.symbol_table(part.view), 0)
+    }
+
+    fn bytes(&self, output: &Output<'_, '_>, _part: FileSection) -> Bytes {
+        let pair = |function: FunctionId| {
+            Some((output.function_number(function), output.names.prototypes[output.graph.prototype(function)?]))
+        };
+        let pairs: Vec<(u32, u32)> = prototyped(output.live, output.graph).filter_map(pair).collect();
+        let mut bytes = Vec::new();
+        encode_prototypes(&pairs, &mut bytes);
+        Bytes::Made(bytes)
+    }
+}
+
+/// The functions that the file gives a prototype for: those whose address is taken have it in the call graph.
+fn prototyped<'facts>(live: &'facts LiveSet, graph: &'facts CallGraph<'_>) -> impl Iterator<Item = FunctionId> + 'facts {
+    live.functions().filter(|&function| graph.prototype(function).is_some() && graph.taken(function).is_none())
+}

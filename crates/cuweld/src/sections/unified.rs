@@ -1,0 +1,168 @@
+//! Sections of unified functions and variables, which several programs share.
+
+use super::code::name_companion;
+use super::{Bytes, InViews, Memory, SectionKind, Settled, Shape};
+use crate::id::SectionId;
+use crate::phases::finalize::Output;
+use crate::phases::load::UnifiedTable;
+use crate::phases::merge::{OutputSection, Piece};
+use crate::phases::number::FileSection;
+use crate::phases::unified::Unified;
+use crate::stubs;
+use crate::views::View;
+use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR};
+use cubin::section::SectionType;
+use cubin::unified::{Entry, STUB_SIZE};
+
+/// `.nv.uidx`: the index of unified functions and variables.
+#[derive(Debug)]
+pub struct UnifiedIndex;
+
+/// `.nv.uft.entry` or `.nv.udt.entry`: which functions or variables are unified.
+#[derive(Debug)]
+pub struct UnifiedEntries(UnifiedTable);
+
+/// `.nv.uft` of an executable: the stubs of unified functions, each in its slot.
+#[derive(Debug)]
+pub struct UnifiedStubs;
+
+/// `.nv.udt` of an executable: unified variables, each at its offset.
+#[derive(Debug)]
+pub struct UnifiedData;
+
+/// `.nv.udt` of a relocatable file: unified variables, as they come.
+#[derive(Debug)]
+pub struct RelocatableUnifiedData;
+
+impl UnifiedIndex {
+    /// Its name.
+    pub const NAME: &str = ".nv.uidx";
+    /// What it starts with.
+    pub const SHAPE: Shape = Shape::new(SectionType::UNIFIED_INDEX, 0, 1);
+}
+
+impl UnifiedEntries {
+    /// The kind of section that the entries of a table are in, and its type.
+    pub fn of(table: UnifiedTable) -> (&'static Self, SectionType) {
+        match table {
+            UnifiedTable::Functions => (&UnifiedEntries(UnifiedTable::Functions), SectionType::UNIFIED_FUNCTION_ENTRIES),
+            UnifiedTable::Variables => (&UnifiedEntries(UnifiedTable::Variables), SectionType::UNIFIED_DATA_ENTRIES),
+        }
+    }
+}
+
+impl UnifiedStubs {
+    /// What it starts with.
+    pub fn shape(align: u64) -> Shape {
+        Shape::new(SectionType::UNIFIED_FUNCTIONS, SHF_ALLOC | SHF_EXECINSTR, align)
+    }
+}
+
+impl SectionKind for UnifiedIndex {
+    /// Behind the index that was given are those that objects bring from an earlier link.
+    fn bytes(&self, output: &Output<'_, '_>, part: FileSection) -> Bytes {
+        let mut bytes = output.options.unified_index.as_ref().map(|index| index.bytes().to_vec()).unwrap_or_default();
+        for piece in output.plan.sections()[part.section].pieces.iter() {
+            bytes.extend_from_slice(output.inputs.sections()[piece.section].data);
+        }
+        Bytes::Made(bytes)
+    }
+}
+
+impl SectionKind for UnifiedEntries {
+    fn entry_size(&self, _section_type: SectionType) -> u32 {
+        Entry::SIZE as u32
+    }
+
+    /// Those that the linker makes in front of the others lack the link.
+    fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
+        let is_in_front = self.0 == UnifiedTable::Functions && output.options.executable();
+        (if is_in_front { 0 } else { output.symbol_table(part.view) }, 0)
+    }
+
+    fn bytes(&self, output: &Output<'_, '_>, _part: FileSection) -> Bytes {
+        Bytes::Made(output.unified.encode(self.0, |symbol| output.numbering.symbol(symbol)))
+    }
+}
+
+impl SectionKind for UnifiedStubs {
+    fn in_views(&self) -> InViews {
+        InViews::EachAsCode
+    }
+
+    fn entry_size(&self, _section_type: SectionType) -> u32 {
+        STUB_SIZE as u32
+    }
+
+    /// The Mercury code of a table of stubs is nobody's code any more, but counted anew.
+    fn offset_of(&self, _unified: &Unified, piece: Piece, offset: u64, view: View) -> Option<u64> {
+        Some(if view == View::Mercury { stubs::mercury_offset(piece.offset) } else { piece.offset + offset })
+    }
+
+    fn is_needed(&self, settled: &Settled<'_, '_>, id: SectionId) -> bool {
+        settled.layout.size(id) > 0
+    }
+
+    fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
+        (output.symbol_table(part.view), output.live.stubs().first().map_or(0, |&stub| output.function_number(stub)))
+    }
+
+    fn bytes(&self, output: &Output<'_, '_>, FileSection { section, view }: FileSection) -> Bytes {
+        if !output.numbering.has_two_views() {
+            return Bytes::Written;
+        }
+        let pieces = output.plan.sections()[section].pieces.iter();
+        let mut by_slot: Vec<_> =
+            pieces.filter_map(|piece| Some((piece.offset, output.inputs.in_view(piece.section, view)?))).collect();
+        by_slot.sort_unstable();
+        let data: Vec<&[u8]> = by_slot.into_iter().map(|(_, section)| output.inputs.sections()[section].data).collect();
+        if view == View::Machine {
+            let mut bytes = vec![0; stubs::machine_size(data.len()) as usize];
+            stubs::write_machine(&data, &mut bytes);
+            return Bytes::Made(bytes);
+        }
+        // `load` has checked that capsules of stubs are like all others.
+        let mut bytes = data.first().and_then(|stub| stubs::capsule(stub, data.len())).unwrap_or_default();
+        name_companion(output, section, &mut bytes);
+        Bytes::Made(bytes)
+    }
+}
+
+impl SectionKind for UnifiedData {
+    fn offset_of(&self, unified: &Unified, piece: Piece, offset: u64, _view: View) -> Option<u64> {
+        unified.moved(piece.section, offset)
+    }
+
+    fn is_needed(&self, settled: &Settled<'_, '_>, id: SectionId) -> bool {
+        settled.layout.size(id) > 0
+    }
+
+    fn write(&self, output: &Output<'_, '_>, part: FileSection, _first: usize, out: &mut [u8]) -> cubin::Result<()> {
+        out.fill(0);
+        for piece in output.plan.sections()[part.section].pieces.iter() {
+            let source = output.inputs.in_view(piece.section, part.view);
+            let data = source.map(|source| output.inputs.sections()[source].data).unwrap_or_default();
+            for (from, to) in output.unified.moves(piece.section) {
+                let bytes = data.get(from.start as usize..from.end as usize).unwrap_or_default();
+                if let Some(place) = out.get_mut(*to as usize..*to as usize + bytes.len()) {
+                    place.copy_from_slice(bytes);
+                }
+            }
+        }
+        output.apply_patches(part, out)
+    }
+}
+
+impl SectionKind for RelocatableUnifiedData {
+    fn memory(&self, _section: &OutputSection<'_>) -> Option<Memory> {
+        Some(Memory::Global)
+    }
+
+    fn is_needed(&self, settled: &Settled<'_, '_>, id: SectionId) -> bool {
+        settled.layout.size(id) > 0
+    }
+
+    fn unchanged<'all>(&self, output: &'all Output<'_, '_>, part: FileSection) -> Option<Vec<(u64, &'all [u8])>> {
+        output.unchanged_pieces(part)
+    }
+}
