@@ -17,7 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name of the device runtime library, which is linked only if it is needed.
-const RUNTIME_LIBRARY: &str = "libcudadevrt";
+pub const RUNTIME_LIBRARY: &str = "libcudadevrt";
 
 /// Everything that was read.
 #[derive(Default)]

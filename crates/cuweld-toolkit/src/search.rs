@@ -82,6 +82,14 @@ impl Search {
         Err(missing("the CUDA toolkit's library for link-time optimization, libnvJitLink,", &places))
     }
 
+    /// Finds a library by the name of its file.
+    #[must_use]
+    pub fn library(&self, file_name: &str) -> Option<PathBuf> {
+        let places = self.places();
+        let folders = places.iter().flat_map(|place| LIBRARY_FOLDERS.map(|folder| place.folder.join(folder)));
+        folders.map(|folder| folder.join(file_name)).find(|path| path.is_file())
+    }
+
     /// Where a toolkit may be, in the order in which it is looked for.
     #[must_use]
     pub fn places(&self) -> Vec<Place> {

@@ -6,11 +6,11 @@ pub use options::{MODES, one_of};
 
 use crate::bytes;
 use crate::compilers::{compile_options, compilers};
-use crate::inputs::{self, Files};
+use crate::inputs::{self, Files, RUNTIME_LIBRARY};
 use crate::libraries::Processor;
 use crate::link::{given_roots, link_options, registrations, say_how_reading_went, unpack_options};
 use crate::messages::{Messages, usage_diagnostic};
-use crate::options::{Architecture, Invocation, LinkArguments};
+use crate::options::{Architecture, InputItem, InputSource, Invocation, LinkArguments};
 use crate::output::Pending;
 use crate::outputs::{Outputs, not_written, writing_failed};
 use crate::progress::Progress;
@@ -20,8 +20,9 @@ use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report, WarningPo
 use cuweld::inputs::{OpenInputs, Unknown, UnpackOptions, explain_missing_names};
 use cuweld::options::Options;
 use cuweld_device_link::{Bundle, Machine, Program, Request, Visibility, link_each};
+use cuweld_toolkit::Search;
 use fatbin::write::{Embedded, Settings, Wrapper};
-use options::{DeviceLinkArguments, Emit, Targets};
+use options::{DeviceLinkArguments, Emit, HELP, Targets};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,10 @@ impl From<Failure> for Stop {
 }
 
 fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Result<(), Stop> {
-    let asked = DeviceLinkArguments::read(words, &|path| std::fs::read(path)).map_err(Stop::Usage)?;
+    let mut asked = DeviceLinkArguments::read(words, &|path| std::fs::read(path)).map_err(Stop::Usage)?;
+    if asked.help {
+        return Err(Stop::Said(messages.print(HELP)));
+    }
     if !asked.names_architectures {
         return Err(Stop::Usage("no architecture is named".into()));
     }
@@ -73,7 +77,12 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
         Targets::Named(targets) => targets.first().map_or(any, |target| target.name),
         Targets::All => any,
     };
-    let common = arguments(&asked, first, &output, false, messages)?;
+    let mut common = arguments(&asked, first, &output, false, messages)?;
+    // nvcc names it without being asked to.
+    if let Some(runtime) = runtime_library_not_named(&common) {
+        asked.link.push(runtime.into());
+        common = arguments(&asked, first, &output, false, messages)?;
+    }
     let renderer = messages.renderer(&common);
     bytes::report_with(&renderer);
     let early = messages.show_found_while_reading(&renderer, &common.warnings);
@@ -197,6 +206,21 @@ fn arguments(
     }
 }
 
+/// The toolkit's device runtime library, if there is one and the command line leads to none.
+fn runtime_library_not_named(arguments: &LinkArguments) -> Option<PathBuf> {
+    let file_name = format!("{RUNTIME_LIBRARY}.a");
+    let is_in_a_folder = || arguments.library_paths.iter().any(|folder| folder.join(&file_name).is_file());
+    let is_named = |item: &InputItem| match &item.source {
+        InputSource::File(path) => path.file_stem().is_some_and(|stem| stem == RUNTIME_LIBRARY),
+        InputSource::Library(name) => RUNTIME_LIBRARY.strip_prefix("lib").is_some_and(|own| name == own) && is_in_a_folder(),
+        InputSource::LibraryFile(name) => *name == *file_name && is_in_a_folder(),
+    };
+    if arguments.inputs.iter().any(is_named) {
+        return None;
+    }
+    Search { folder: arguments.compile.toolkit.clone(), ..Search::default() }.library(&file_name)
+}
+
 /// Listings are of one link each.
 fn refuse_listings(arguments: &LinkArguments) -> Result<(), Stop> {
     let files = &arguments.files;
@@ -284,7 +308,8 @@ fn add_bundle(
 /// The name of the fatbin's entries, as nvcc gives it.
 fn entry_name(asked: &DeviceLinkArguments, common: &LinkArguments) -> String {
     if asked.named_after_inputs {
-        let names = common.inputs.iter().filter_map(|item| item.source.path());
+        let is_runtime = |path: &&Path| path.file_stem().is_some_and(|stem| stem == RUNTIME_LIBRARY);
+        let names = common.inputs.iter().filter_map(|item| item.source.path()).filter(|path| !is_runtime(path));
         return names.map(|path| format!("{} ", path.to_string_lossy())).collect();
     }
     if common.compile.link_time_optimization { "lto".to_owned() } else { String::new() }

@@ -31,6 +31,8 @@ pub struct DeviceLinkArguments {
     pub named_after_inputs: bool,
     /// The code was compiled for debugging (`-G`).
     pub debug: bool,
+    /// Whether only help is asked for.
+    pub help: bool,
     /// Whether any architecture was named, real or virtual.
     pub names_architectures: bool,
     /// What is left: the command line of a link for one GPU.
@@ -66,6 +68,25 @@ pub enum Emit {
     Cubin,
 }
 
+/// The text of `--help`.
+pub const HELP: &str = "\
+Usage: cuweld dlink [options] <objects>
+
+Links the device code of host objects and archives for several GPUs, and writes the host object that registers it: what
+nvcc -dlink does. Takes nvcc's options for that, those of a link (cuweld --help), and these:
+
+-arch sm_80,sm_90          the GPUs to link for; also -gencode arch=A,code=C, and -code C
+--architectures all        all GPUs that every input has code for
+-o FILE                    the result (a_dlink.o)
+--emit object|fatbin|embedded-c|cubin
+                           what it is; of several cubins, each is named after its GPU
+--host x86_64|aarch64      the host's processor; by default that of the inputs
+-shared                    the object becomes a part of a shared library
+--visibility default|hidden
+                           who may call its functions; hidden by default with -shared
+--compress none|zstd       whether the code is packed; also -Xfatbin -compress-all, --compress-mode M
+";
+
 /// What an option means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
@@ -85,6 +106,7 @@ enum Meaning {
     ForLinker,
     LineInfo,
     DeviceDebug,
+    Help,
     Shared,
     LinkTimeOptimization,
     Threads,
@@ -114,6 +136,7 @@ const ROWS: &[Row] = &[
     (&["-Xnvlink", "--nvlink-options"], true, Meaning::ForLinker),
     (&["-lineinfo", "--generate-line-info"], false, Meaning::LineInfo),
     (&["-G", "--device-debug"], false, Meaning::DeviceDebug),
+    (&["-h", "--help"], false, Meaning::Help),
     (&["-shared", "--shared"], false, Meaning::Shared),
     (&["-dlto", "--dlink-time-opt"], false, Meaning::LinkTimeOptimization),
     (&["-t", "--threads"], true, Meaning::Threads),
@@ -227,6 +250,7 @@ impl Reader<'_> {
                 found.debug = true;
                 found.link.push("-g".into());
             }
+            Meaning::Help => found.help = true,
             Meaning::Shared => {
                 found.shared = true;
                 found.link.push("--shared".into());
