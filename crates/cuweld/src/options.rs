@@ -286,7 +286,7 @@ impl Options {
         self.target.static_shared_limit(self.extended_shared) + if uncounted { self.target.reserved_shared } else { 0 }
     }
 
-    /// Where the system's own shared variables start in the machine's view: behind what tools keep for themselves. A relocatable
+    /// Where the system's own shared variables start in the machine view: behind what tools keep for themselves. A relocatable
     /// file does not place them yet.
     pub(crate) fn reserved_for_tools(&self) -> u64 {
         if self.executable() { RESERVED_FOR_TOOLS } else { 0 }

@@ -25,7 +25,7 @@ const MERCURY_INSTRUCTIONS: usize = 8;
 /// What stands once behind all stubs.
 const END_SIZE: u64 = STUB_SIZE;
 
-/// The size of a table of so many stubs in the machine's view.
+/// The size of a table of so many stubs in the machine view.
 pub fn machine_size(stubs: usize) -> u64 {
     stubs as u64 * STUB_SIZE + END_SIZE
 }
@@ -35,14 +35,14 @@ pub fn mercury_offset(slot: u64) -> u64 {
     slot / STUB_SIZE * MERCURY_STUB_SIZE
 }
 
-/// What the machine's view has for the value of the symbol of the stub in a slot.
+/// What the machine view has for the value of the symbol of the stub in a slot.
 pub fn machine_value(slot: u64) -> u64 {
     let (whole, rest) = (slot / MERCURY_STUB_SIZE, slot % MERCURY_STUB_SIZE);
     let inside = if rest == 0 { 0 } else { rest.saturating_sub(LONGER_JUMP).max(INSTRUCTION as u64) };
     whole * STUB_SIZE + inside
 }
 
-/// What the machine's view has for the size of that symbol.
+/// What the machine view has for the size of that symbol.
 pub fn machine_symbol_size(slot: u64, stubs: usize) -> u64 {
     let next = slot + STUB_SIZE;
     match slot {
@@ -52,7 +52,7 @@ pub fn machine_symbol_size(slot: u64, stubs: usize) -> u64 {
     }
 }
 
-/// What the machine's view has in the frame of the stub in a slot: the size of the code, and the unit in which offsets are counted, if
+/// What the machine view has in the frame of the stub in a slot: the size of the code, and the unit in which offsets are counted, if
 /// it is another than in the object. Only the first is made anew; the others have what the Mercury view has.
 pub fn frame(slot: u64, stubs: usize) -> (u64, Option<u8>) {
     match slot {
@@ -62,7 +62,7 @@ pub fn frame(slot: u64, stubs: usize) -> (u64, Option<u8>) {
     }
 }
 
-/// Writes the machine's view of a table from the stubs of the objects, in the order of their slots.
+/// Writes the machine view of a table from the stubs of the objects, in the order of their slots.
 pub fn write_machine(stubs: &[&[u8]], out: &mut [u8]) {
     let instructions: Vec<_> = stubs.iter().map(|stub| stub.as_chunks::<INSTRUCTION>().0).collect();
     let mut places = out.as_chunks_mut::<INSTRUCTION>().0.iter_mut();

@@ -27,7 +27,7 @@ pub enum Combine {
     Words,
 }
 
-/// An attribute that flows from functions to the kernels that reach them.
+/// An attribute that is propagated from functions to the entry functions that reach them.
 #[derive(Debug)]
 pub struct FlowingAttribute {
     /// Which.
@@ -42,7 +42,7 @@ const fn flowing(attribute: Attribute, combine: Combine, format: u8) -> FlowingA
     FlowingAttribute { attribute, combine, format }
 }
 
-/// The attributes that flow, in the order in which records of them are made for a program's only kernel.
+/// The propagated attributes, in the order in which records of them are made for a program's only kernel.
 pub const FLOWING: [FlowingAttribute; 10] = [
     flowing(Attribute::CTAIDZ_USED, Combine::Presence, format::NO_VALUE),
     flowing(Attribute::RESERVED_SMEM_USED, Combine::Presence, format::NO_VALUE),
@@ -95,7 +95,7 @@ pub struct Attributes {
     any_sparsity: bool,
 }
 
-/// What is known of one function from the copy that counts.
+/// What is known of one function from the prevailing definition.
 #[derive(Clone, Debug, Default)]
 pub struct FunctionAttributes {
     /// The object and the section with the function's info records.
@@ -120,7 +120,7 @@ pub struct FunctionAttributes {
     pub fragments: Vec<u32>,
 }
 
-/// What the records of a function say of an attribute that flows.
+/// What the records of a function say of a propagated attribute.
 #[derive(Copy, Clone, Debug)]
 pub struct Flowing {
     /// The row in [`FLOWING`].
@@ -147,12 +147,12 @@ impl Attributes {
         &self.flowing[function.index() / BLOCK][self.of[function].flowing.clone()]
     }
 
-    /// A function's value of an attribute that flows.
+    /// A function's value of a propagated attribute.
     pub fn value(&self, function: FunctionId, row: usize) -> Option<u16> {
         self.flowing(function).iter().find(|known| known.row == row).map(|known| known.last)
     }
 
-    /// Whether a function has a record of an attribute that flows.
+    /// Whether a function has a record of a propagated attribute.
     pub fn has_record(&self, function: FunctionId, row: usize) -> bool {
         let is_barriers = FLOWING[row].attribute == Attribute::NUM_BARRIERS;
         self.value(function, row).is_some() && !(is_barriers && self.of[function].barriers_of_section.is_some())
@@ -229,7 +229,7 @@ fn read_one(
     result
 }
 
-/// Takes up a record of an attribute that flows, in a list whose last part is the function's.
+/// Takes up a record of a propagated attribute, in a list whose last part is the function's.
 fn note(flowing: &mut Vec<Flowing>, start: usize, row: usize, value: u16, moment: Moment) {
     match flowing[start..].iter_mut().find(|known| known.row == row) {
         Some(known) => {

@@ -174,7 +174,7 @@ impl<'data> Builder<'data> {
         *self.interned.entry(prototype).or_insert_with(|| self.prototypes.push(prototype))
     }
 
-    /// The empty prototype without a place of its own among the names: that of a kernel whose address is taken by way of a lost copy.
+    /// The empty prototype without a place of its own among the names: that of a kernel whose address is taken by way of a discarded definition.
     fn nameless(&mut self) -> PrototypeId {
         match self.nameless {
             Some(id) => id,
@@ -182,7 +182,7 @@ impl<'data> Builder<'data> {
         }
     }
 
-    /// Takes up a record. Those of a lost copy do not count, except that they still give its prototype.
+    /// Takes up a record. Those of a discarded definition do not count, except that they still give its prototype.
     fn record(
         &mut self,
         record: CallRecord<'data>,
@@ -216,7 +216,7 @@ impl<'data> Builder<'data> {
             CallRecord::Reference { caller, function: symbol } => {
                 if let (Some(caller), Some(referenced)) = (function(caller), function(symbol)) {
                     self.references.push((caller, referenced));
-                    // The address counts as taken even if the record that says so is a lost copy's.
+                    // The address counts as taken even if the record that says so is a discarded definition's.
                     if self.taken[referenced].is_none()
                         && let Some(&prototype) = taken_here.get(&symbol)
                     {

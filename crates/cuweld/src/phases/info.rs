@@ -131,14 +131,14 @@ const UNKNOWN: u32 = u32::MAX;
 /// The version of Mercury code whose compilers did not say so.
 const OLDEST_MERCURY: u16 = 0x0100;
 
-/// Records that only the machine's view has, where there are two: where and how large the parameters are, and workarounds.
+/// Records that only the machine view has, where there are two: where and how large the parameters are, and workarounds.
 const MACHINE_RECORDS: [Attribute; 5] =
     [Attribute::CBANK_PARAM_SIZE, Attribute::PARAM_CBANK, Attribute::SW_WAR, Attribute::NVSAL_SW_WAR, Attribute::PREEXIT_USED];
 
 /// Those of them that the linker writes for every function, at the end.
 const LINKER_RECORDS: [Attribute; 2] = [Attribute::NVSAL_SW_WAR, Attribute::PREEXIT_USED];
 
-/// Records that say in which bank texture slots are: with the parameters. Only the machine's view knows banks, where there are two.
+/// Records that say in which bank texture slots are: with the parameters. Only the machine view knows banks, where there are two.
 const TEXTURE_RECORDS: [Attribute; 2] = [Attribute::BINDLESS_TEXTURE_BANK, Attribute::BINDLESS_SURFACE_BANK];
 
 impl<'data> Facts<'_, 'data> {
@@ -173,7 +173,7 @@ impl<'data> Facts<'_, 'data> {
         }
         let Some(raw) = record.symbols().next() else { return out.copy(record) };
         let Some(symbol) = self.inputs.symbol_of(file, raw) else { return };
-        // Of several copies of a function, the records of the one that counts are taken.
+        // Of several definitions of a function, the records of the prevailing one are taken.
         if matches!(self.resolution.fate(symbol), Fate::Lost | Fate::Replaced) {
             return;
         }

@@ -38,9 +38,9 @@ pub fn graphviz(resolution: &Resolution<'_>, graph: &CallGraph<'_>, live: &LiveS
 
 /// The facts that the listing of resources reads.
 pub struct Resources<'facts, 'data> {
-    /// What names mean.
+    /// The prevailing definition of every symbol.
     pub resolution: &'facts Resolution<'data>,
-    /// What stays.
+    /// The live set: functions reachable from the GC roots.
     pub live: &'facts LiveSet,
     /// The sections.
     pub plan: &'facts Plan<'data>,
@@ -81,7 +81,7 @@ impl Resources<'_, '_> {
         format!("{global} bytes gmem{banks}")
     }
 
-    /// Whether constant banks have their numbers when this is listed: the machine's view alone has those, where there are two.
+    /// Whether constant banks have their numbers when this is listed: the machine view alone has those, where there are two.
     fn knows_banks(&self) -> bool {
         self.options.target.views == Views::One
     }

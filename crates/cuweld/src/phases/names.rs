@@ -41,13 +41,13 @@ pub struct SymbolNames {
     pub symbols: IdVec<SymbolId, u32>,
     /// Where those of the symbols of sections are.
     pub sections: IdVec<SectionId, u32>,
-    /// Where that of the arrays of unknown size is, one for all kernels.
+    /// Where the name of dynamic shared memory is, one for all kernels.
     pub shared_instance: u32,
     /// The table.
     pub table: StringTableBuilder,
 }
 
-/// What the reference linker calls a kernel's array of unknown size in a relocatable output.
+/// What the reference linker calls a kernel's dynamic shared memory in a relocatable output.
 const SHARED_INSTANCE: &str = "externsharedinstance";
 
 /// Gives every linked name its place.

@@ -63,7 +63,7 @@ pub struct Properties {
     pub return_stack: Option<u64>,
     /// Which sparse matrix instructions are used, where that is known of any function.
     pub sparsity: u16,
-    /// Values of attributes that flow, by row of [`FLOWING`].
+    /// Values of propagated attributes, by row of [`FLOWING`].
     pub values: [Option<u16>; FLOWING.len()],
     /// Functions that something outside of the link provides, and kernels that are launched from the device.
     pub externs: Vec<FunctionId>,
@@ -154,13 +154,13 @@ fn join_externs(mut lists: Vec<Rc<Vec<Extern>>>) -> Option<Rc<Vec<Extern>>> {
 pub struct Facts<'facts, 'data> {
     /// The inputs.
     pub inputs: &'facts Inputs<'data>,
-    /// What names mean.
+    /// The prevailing definition of every symbol.
     pub resolution: &'facts Resolution<'data>,
-    /// Who calls whom.
+    /// The call graph.
     pub graph: &'facts CallGraph<'data>,
-    /// The cycles of the call graph.
+    /// The strongly connected components of the call graph.
     pub components: &'facts Components,
-    /// What stays.
+    /// The live set: functions reachable from the GC roots.
     pub live: &'facts LiveSet,
     /// Which entry functions reach what.
     pub usage: &'facts Usage<'facts, 'data>,

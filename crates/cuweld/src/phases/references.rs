@@ -21,7 +21,7 @@ impl References {
         &self.uses[function]
     }
 
-    /// Whether a function's own code uses an array of unknown size in shared memory.
+    /// Whether a function's own code uses dynamic shared memory.
     pub fn uses_dynamic(&self, resolution: &Resolution<'_>, function: FunctionId) -> bool {
         self.of(function).iter().any(|&symbol| is_dynamic(&resolution.symbols()[symbol]))
     }

@@ -23,13 +23,13 @@ use std::fmt::Write;
 pub struct Facts<'facts, 'data> {
     /// The inputs.
     pub inputs: &'facts Inputs<'data>,
-    /// What names mean.
+    /// The prevailing definition of every symbol.
     pub resolution: &'facts Resolution<'data>,
-    /// Who calls whom.
+    /// The call graph.
     pub graph: &'facts CallGraph<'data>,
     /// Which entry functions reach what.
     pub usage: &'facts Usage<'facts, 'data>,
-    /// What stays.
+    /// The live set: functions reachable from the GC roots.
     pub live: &'facts LiveSet,
     /// What each function needs by itself.
     pub attributes: &'facts Attributes,

@@ -11,9 +11,9 @@ use cubin::info::Attribute;
 
 /// The facts that are read.
 pub struct Facts<'facts, 'data> {
-    /// What names mean.
+    /// The prevailing definition of every symbol.
     pub resolution: &'facts Resolution<'data>,
-    /// What stays.
+    /// The live set: functions reachable from the GC roots.
     pub live: &'facts LiveSet,
     /// What each function needs by itself.
     pub attributes: &'facts Attributes,

@@ -17,7 +17,7 @@ use cubin::unified::{Entry, IndexRecord, STUB_SIZE, flags};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The places of unified functions and variables.
+/// The slots of unified functions and variables.
 #[derive(Debug, Default)]
 pub struct Unified {
     functions: Vec<Row>,

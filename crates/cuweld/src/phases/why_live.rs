@@ -23,11 +23,11 @@ const MOST_USERS: usize = 5;
 pub struct Facts<'facts, 'data> {
     /// The inputs.
     pub inputs: &'facts Inputs<'data>,
-    /// What names mean.
+    /// The prevailing definition of every symbol.
     pub resolution: &'facts Resolution<'data>,
-    /// Who calls whom.
+    /// The call graph.
     pub graph: &'facts CallGraph<'data>,
-    /// What stays.
+    /// The live set: functions reachable from the GC roots.
     pub live: &'facts LiveSet,
     /// What each function says of itself.
     pub attributes: &'facts Attributes,

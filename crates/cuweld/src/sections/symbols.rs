@@ -192,7 +192,7 @@ fn direct_number(number: u32, machine: u32, imitate: bool) -> Option<u16> {
 
 impl Output<'_, '_> {
     /// An entry of the table without its section, and that section.
-    #[inline(always)] // There can be very many.
+    #[inline(always)] // Hot: one per symbol.
     fn entry(&self, entry: Local, view: View) -> (SymbolRecord, Option<SectionId>) {
         match entry {
             Local::Section(id) => {
@@ -210,7 +210,7 @@ impl Output<'_, '_> {
     }
 
     /// An entry of the table with the number of its section.
-    #[inline(always)] // There can be very many.
+    #[inline(always)] // Hot: one per symbol.
     fn with_section(&self, (record, section): (SymbolRecord, Option<SectionId>), view: View) -> SymbolRecord {
         let direct = section.map(|section| self.direct_number(section, view).unwrap_or(SHN_XINDEX));
         SymbolRecord { section: direct.unwrap_or(record.section), ..record }
@@ -230,7 +230,7 @@ impl Output<'_, '_> {
     }
 
     /// A symbol's entry without its section, and that section.
-    #[inline(always)] // There can be very many.
+    #[inline(always)] // Hot: one per symbol.
     fn symbol(&self, id: SymbolId, symbol: &Symbol, name: u32, view: View) -> (SymbolRecord, Option<SectionId>) {
         let is_shared = is_shared_variable(symbol);
         let position = self.position(id, symbol, is_shared, view);
@@ -259,7 +259,7 @@ impl Output<'_, '_> {
         }
     }
 
-    /// Whether there are two views, and a variable is defined nowhere. To a debugger, arrays of unknown size are somewhere.
+    /// Whether there are two views, and a variable is defined nowhere. To a debugger, dynamic shared memory is somewhere.
     #[inline(always)]
     fn is_left_to_driver(&self, symbol: &Symbol, view: View) -> bool {
         let is_shown = || view == View::Machine && is_dynamic(symbol) && self.layout.shared().shown_dynamic().is_some();
@@ -297,7 +297,7 @@ impl Output<'_, '_> {
         self.inputs.machine_symbol(original.unwrap_or(definition)).size
     }
 
-    #[inline(always)] // There can be very many.
+    #[inline(always)] // Hot: one per symbol.
     fn position(&self, id: SymbolId, symbol: &Symbol, is_shared: bool, view: View) -> Position {
         match symbol.definition {
             Some(definition) if !is_shared && symbol.common_align.is_none() => match symbol.function {
@@ -320,7 +320,7 @@ impl Output<'_, '_> {
     }
 
     /// Where a variable is that is defined.
-    #[inline(always)] // There can be very many.
+    #[inline(always)] // Hot: one per symbol.
     fn variable_position(&self, id: SymbolId, definition: InputSymbolId, view: View) -> Position {
         let row = &self.inputs.symbols()[definition];
         let (section, offset) = match self.placement(row) {
@@ -337,7 +337,7 @@ impl Output<'_, '_> {
     }
 
     /// Where the section went that a symbol is defined in.
-    #[inline(always)] // There can be very many.
+    #[inline(always)] // Hot: one per symbol.
     fn placement(&self, row: &InputSymbol<'_>) -> Option<Placement> {
         match row.place() {
             Place::Section(section) => self.plan.placement(section),
@@ -395,7 +395,7 @@ impl Output<'_, '_> {
             None => self.plan.module_shared(),
         };
         let reserved = if view == View::Machine { self.options.reserved_shared() } else { 0 };
-        // The reserved part comes before the pool; without a pool, arrays of unknown size are counted from where it ends.
+        // The reserved part comes before the pool; without a pool, dynamic shared memory is counted from where it ends.
         let counts_from_pool =
             address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool() && !self.numbering.has_two_views();
         let base = if counts_from_pool { 0 } else { reserved };

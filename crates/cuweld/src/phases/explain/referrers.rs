@@ -12,9 +12,9 @@ use std::collections::{HashMap, HashSet};
 pub struct Referrers<'facts, 'data> {
     /// The inputs.
     pub inputs: &'facts Inputs<'data>,
-    /// What names mean.
+    /// The prevailing definition of every symbol.
     pub resolution: &'facts Resolution<'data>,
-    /// What stays.
+    /// The live set: functions reachable from the GC roots.
     pub live: &'facts LiveSet,
 }
 

@@ -18,7 +18,7 @@ pub struct Names {
     pub prototypes: IdVec<PrototypeId, u32>,
     /// Those of symbols.
     pub symbols: IdVec<SymbolId, u32>,
-    /// That of the arrays of unknown size, one for all kernels.
+    /// The name of dynamic shared memory, one for all kernels.
     pub shared_instance: u32,
     section_symbols: IdVec<SectionId, u32>,
     /// The machine's names of sections that have another one there.

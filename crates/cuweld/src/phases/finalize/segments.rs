@@ -11,7 +11,7 @@ use cubin::target::Views;
 /// The alignment of the tables of headers.
 pub const TABLE_ALIGN: u64 = 8;
 
-/// Makes the segments of a file. `sections`: those of the machine's view, with their classes.
+/// Makes the segments of a file. `sections`: those of the machine view, with their classes.
 pub fn make(views: Views, sections: &[(Class, &SectionHeader)], table_offset: u64) -> Vec<ProgramHeader> {
     let loaded: Vec<ProgramHeader> = match views {
         Views::One => {

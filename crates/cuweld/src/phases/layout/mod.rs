@@ -58,11 +58,11 @@ impl Layout {
 pub struct Facts<'facts, 'data> {
     /// The inputs.
     pub inputs: &'facts Inputs<'data>,
-    /// What names mean.
+    /// The prevailing definition of every symbol.
     pub resolution: &'facts Resolution<'data>,
     /// Which entry functions reach what.
     pub usage: &'facts Usage<'facts, 'data>,
-    /// What stays.
+    /// The live set: functions reachable from the GC roots.
     pub live: &'facts LiveSet,
     /// Which shared variables and textures code refers to.
     pub references: &'facts References,

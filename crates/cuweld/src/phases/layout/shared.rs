@@ -38,7 +38,7 @@ const DYNAMIC_ALIGN: u64 = 16;
 pub struct SharedLayout {
     addresses: IdMap<SymbolId, Address>,
     dynamic: IdMap<FunctionId, u64>,
-    /// The largest start of an array of unknown size, if any kernel uses one.
+    /// The largest start of dynamic shared memory, if any kernel uses it.
     largest_dynamic: Option<u64>,
     /// The one start that a debugger is told, if there is a debugger.
     shown_dynamic: Option<u64>,
@@ -79,17 +79,17 @@ impl SharedLayout {
         self.addresses.get(&symbol).copied()
     }
 
-    /// Where arrays of unknown size start for the code of a function.
+    /// Where dynamic shared memory starts for the code of a function.
     pub fn dynamic(&self, function: FunctionId) -> Option<u64> {
         self.dynamic.get(&function).copied()
     }
 
-    /// The one start of arrays of unknown size, for a program that is debugged.
+    /// The one start of dynamic shared memory, for a program that is debugged.
     pub fn shown_dynamic(&self) -> Option<u64> {
         self.shown_dynamic
     }
 
-    /// Whether arrays of unknown size have symbols in a file that shows shared variables.
+    /// Whether dynamic shared memory has symbols in a file that shows shared variables.
     pub fn names_dynamic(&self) -> bool {
         self.names_dynamic
     }
@@ -104,7 +104,7 @@ impl SharedLayout {
         self.used.get(&kernel).copied().unwrap_or(0)
     }
 
-    /// Where the array of unknown size starts for a kernel that uses it itself, in what a relocatable output of the reference linker
+    /// Where dynamic shared memory starts for a kernel that uses it itself, in what a relocatable output of the reference linker
     /// holds.
     pub fn instance(&self, kernel: FunctionId) -> Option<u64> {
         self.instances.get(&kernel).copied()
@@ -423,7 +423,7 @@ struct Users {
     classes: Vec<Vec<FunctionId>>,
     class_of: IdMap<FunctionId, Class>,
     variables: IdMap<SymbolId, Vec<Class>>,
-    /// Per function whose code uses an array of unknown size: the kernels that reach it.
+    /// Per function whose code uses dynamic shared memory: the kernels that reach it.
     dynamic: IdMap<FunctionId, Vec<Class>>,
 }
 
@@ -482,7 +482,7 @@ impl Users {
         }
     }
 
-    /// The classes of kernels that use an array of unknown size.
+    /// The classes of kernels that use dynamic shared memory.
     fn with_dynamic(&self) -> IdSet<Class> {
         self.dynamic.values().flatten().copied().collect()
     }
@@ -517,7 +517,7 @@ impl DynamicAlignment {
     }
 }
 
-/// Finds where arrays of unknown size start, and enlarges the kernels concerned up to there.
+/// Finds where dynamic shared memory starts, and enlarges the kernels concerned up to there.
 ///
 /// No array starts before `first`, and each starts at a multiple of what its kernel needs (`unit`). All kernels that are connected through functions they share have to agree, so each connected set takes its largest start.
 fn agree_on_dynamic_starts(

@@ -39,7 +39,7 @@ pub struct TextureKind {
     pub limit: usize,
     /// The relocation that makes the driver fill a slot.
     pub relocation: RelocationType,
-    /// The same in the machine's view, where there are two.
+    /// The same in the machine view, where there are two.
     pub machine_relocation: RelocationType,
     /// The same in the Mercury view.
     pub mercury_relocation: RelocationType,

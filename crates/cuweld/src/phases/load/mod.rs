@@ -294,7 +294,7 @@ pub fn name_hash(name: &[u8]) -> u32 {
     (hasher.finish() as u32).max(1)
 }
 
-/// What the machine's view says of a symbol, where there are two.
+/// What the machine view says of a symbol, where there are two.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct MachineSymbol {
     /// Its offset.
@@ -367,7 +367,7 @@ impl<'data> Inputs<'data> {
         &self.name_hashes
     }
 
-    /// Offset and size of a symbol in the machine's view.
+    /// Offset and size of a symbol in the machine view.
     pub fn machine_symbol(&self, symbol: InputSymbolId) -> MachineSymbol {
         match self.two_views {
             true => self.machine_symbols[symbol],

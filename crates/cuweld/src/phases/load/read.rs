@@ -327,7 +327,7 @@ impl<'data> Reader<'_, 'data> {
         Ok(found)
     }
 
-    /// What the machine's view says of the symbols, where there are two.
+    /// What the machine view says of the symbols, where there are two.
     fn read_machine_symbols(&self, symbols: &[InputSymbol<'data>], rows: &mut [MachineSymbol]) -> Result<(), Damage> {
         let table = self.file.symbol_table().and_then(|index| self.file.section(index));
         let records = table.map(|section| section.data.as_chunks::<{ SymbolRecord::SIZE }>().0).unwrap_or_default();

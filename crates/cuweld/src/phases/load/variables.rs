@@ -58,7 +58,7 @@ pub(super) struct Symbols {
 
 impl Symbols {
     /// Adds the next one, which is in this section for that.
-    #[inline(always)] // There can be very many.
+    #[inline(always)] // Hot: one per symbol.
     pub(super) fn add(&mut self, id: InputSymbolId, row: &InputSymbol<'_>, home: Option<(InputSectionId, Role)>) {
         self.definitions += usize::from(row.is_definition());
         if row.is_function() {

@@ -6,7 +6,7 @@
 //!
 //! # Replaced copies
 //!
-//! When a copy of a function was replaced whose code had no relocations, the linked view still has the description of both copies.
+//! When a definition of a function was replaced whose code had no relocations, the linked view still has the description of both copies.
 //! The reference linker makes the machine's side from them: the function's first description gets everything that is said about the
 //! function, place by place (the last word about a place counts, and places between Mercury instructions are passed over), and keeps
 //! its common part; all others become empty, and keep the length of the Mercury code. Debuggers have no use for that; it is imitated where files are

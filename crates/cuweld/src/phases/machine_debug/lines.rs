@@ -4,7 +4,7 @@
 //! makes rows: move on in the code, move on in the source, make a row. Of each object, the machine's side has the header, and the
 //! sequences of functions that stay, in the order of their symbols.
 //!
-//! When a copy of a function was replaced whose code had no relocations, the reference linker keeps its sequence as well, and places its rows in
+//! When a definition of a function was replaced whose code had no relocations, the reference linker keeps its sequence as well, and places its rows in
 //! the code of the copy that stays: where their Mercury instructions would be, or the next ones. Debuggers would find two
 //! lines for each instruction. It is imitated where files are compared; otherwise the sequence is left out.
 
@@ -271,7 +271,7 @@ fn read<'data>(sequence: &'data [u8], encoding: Encoding, places: &Places) -> Op
     }
 }
 
-/// Reads a number of seven bits per byte, the lowest first; if it has a sign, its last bit is repeated in front.
+/// Reads a ULEB128, or a SLEB128 if it has a sign.
 fn read_number(bytes: &[u8], at: &mut usize, has_sign: bool) -> Option<i64> {
     let (mut value, mut shift) = (0_i64, 0);
     loop {

@@ -352,7 +352,7 @@ impl Settled {
 #[derive(Copy, Clone, Debug)]
 struct Subject {
     function: FunctionId,
-    /// Whether it speaks of the copy that counts, and not of one that was replaced.
+    /// Whether it speaks of the prevailing definition, and not of one that was replaced.
     is_current: bool,
 }
 

@@ -28,19 +28,19 @@ use cubin::target::Views;
 use foldhash::fast::RandomState;
 use std::collections::HashSet;
 
-/// The constants of one function, while copies of the function come and go.
+/// The constants of one function, while definitions of the function come and go.
 #[derive(Debug)]
 pub struct Slot {
     section: SectionId,
     /// They belong to copies that were lost only.
     only_lost: bool,
-    /// They belonged to lost copies only, of a kernel that was replaced since.
+    /// They belonged to discarded definitions only, of a kernel that was replaced since.
     retired: bool,
-    /// Where the last lost copy's constants were put.
+    /// Where the last discarded definition's constants were put.
     lost_offset: Option<u64>,
 }
 
-/// A copy of a function took effect: what the copy before it left is no longer needed, but its section stays for the new one's.
+/// A definition of a function took effect: what the copy before it left is no longer needed, but its section stays for the new one's.
 pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     let Some(slot) = walk.constants.get_mut(&function) else { return };
     slot.lost_offset = None;
@@ -78,8 +78,8 @@ fn abandon(walk: &mut Walk<'_, '_>, section: SectionId) {
     }
 }
 
-/// Places the constants of one copy of a function. Those that no symbol names are of no use to the copy that counts: they are what
-/// lost copies left in an object that was linked before.
+/// Places the constants of one definition of a function. Those that no symbol names are of no use to the prevailing definition: they are what
+/// discarded definitions left in an object that was linked before.
 pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     let section = &walk.facts.inputs.sections()[id];
     let Some(code) = section.target else { return };
@@ -95,7 +95,7 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     }
     let Some(slot) = walk.constants.get(&function) else { return };
     let output = slot.section;
-    // The constants of a lost copy are appended, although nothing refers to them.
+    // The constants of a discarded definition are appended, although nothing refers to them.
     let size = if counts { 0 } else { section.size };
     walk.append_start(output, id, size);
     if let (false, Some(slot)) = (counts, walk.constants.get_mut(&function)) {

@@ -1,6 +1,6 @@
 //! Sections that exist, or look different, because a file has a second view of the program.
 //!
-//! Only the machine's view knows where the parameters of kernels are, where texture slots are, and where the system's own shared
+//! Only the machine view knows where the parameters of kernels are, where texture slots are, and where the system's own shared
 //! variables start; see [`views`](crate::views).
 
 use super::plan::{Local, Name};
@@ -22,7 +22,7 @@ impl<'data> Walk<'_, 'data> {
         self.plan.reserved.insert(id, offset);
     }
 
-    /// The texture slots of kernels that use any: in the machine's view, behind the parameters.
+    /// The texture slots of kernels that use any: in the machine view, behind the parameters.
     pub(super) fn texture_slots(&mut self) {
         let Facts { inputs, resolution, usage, references, .. } = *self.facts;
         for kernel in usage.kernels_that_refer(resolution, references, is_texture) {
@@ -62,14 +62,14 @@ impl<'data> Walk<'_, 'data> {
         self.plan.functions[kernel].texture_relocations = Some(id);
     }
 
-    /// The parameters of a kernel, which only the machine's view has.
+    /// The parameters of a kernel, which only the machine view has.
     fn parameters_of(&self, text: SectionId) -> Option<InputSectionId> {
         let inputs = self.facts.inputs;
         let machine = inputs.sections()[self.plan.sections[text].pieces.iter().next()?.section].machine?;
         inputs.attached(machine).find(|&id| inputs.sections()[id].role == Role::FunctionConstants(0))
     }
 
-    /// The parameters of every kernel that has no texture slots, in the order of the code. Only the machine's view knows them, so they come behind
+    /// The parameters of every kernel that has no texture slots, in the order of the code. Only the machine view knows them, so they come behind
     /// everything that is linked, and so do their symbols.
     pub(super) fn machine_parameters(&mut self) {
         let inputs = self.facts.inputs;

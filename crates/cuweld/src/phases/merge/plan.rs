@@ -156,7 +156,7 @@ impl<'data> Plan<'data> {
         last.is_some_and(|(last, _)| self.creation_number(last) >= u32::from(SHN_LORESERVE))
     }
 
-    /// The value of the symbol table's null entry. The reference linker leaves an offset there when constants of lost copies
+    /// The value of the symbol table's null entry. The reference linker leaves an offset there when constants of discarded definitions
     /// were gathered; nobody reads it.
     pub fn null_symbol_value(&self) -> u64 {
         self.null_symbol_value
@@ -170,7 +170,7 @@ pub enum Local {
     Section(SectionId),
     /// A local or weak symbol.
     Symbol(SymbolId),
-    /// Where a kernel's array of unknown size starts, as a relocatable output of the reference linker has it.
+    /// Where a kernel's dynamic shared memory starts, as a relocatable output of the reference linker has it.
     SharedInstance(FunctionId),
 }
 

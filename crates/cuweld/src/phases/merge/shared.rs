@@ -27,7 +27,7 @@ pub enum SharedPlacement {
     Kernel(FunctionId),
     /// Whoever uses it.
     Module,
-    /// Nobody's: an array of unknown size, which has no place among the others but takes part in their order.
+    /// Nobody's: dynamic shared memory, which has no place among the others but takes part in their order.
     Dynamic,
 }
 
@@ -54,7 +54,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A mention of an array of unknown size. It has no place among the others, but takes part in their order.
+    /// A mention of dynamic shared memory. It has no place among the others, but takes part in their order.
     pub(super) fn array_of_unknown_size(&mut self, id: SymbolId, mention: InputSymbolId) {
         if self.plan.module_shared.is_none() {
             self.plan.module_shared = Some(self.create(Name::plain(".nv_debug.shared"), &ModuleShared, ModuleShared::SHAPE));
@@ -72,7 +72,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Lists the symbols that a relocatable output of the reference linker has in place of arrays of unknown size: one for each kernel
+    /// Lists the symbols that a relocatable output of the reference linker has in place of dynamic shared memory: one for each kernel
     /// that uses some, in the order of their relocations.
     pub(super) fn list_shared_instances(&mut self) {
         let Facts { inputs, resolution, references, live, .. } = self.facts;

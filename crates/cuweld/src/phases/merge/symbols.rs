@@ -47,7 +47,7 @@ impl Facts<'_, '_> {
         globals
     }
 
-    #[inline(always)] // There can be very many.
+    #[inline(always)] // Hot: one per symbol.
     fn prospect(&self, symbol: &Symbol) -> Prospect {
         let is_live = || symbol.function.is_none_or(|function| self.live.contains(function));
         if symbol.part != Part::Global || !is_live() || !self.is_listed(symbol) {
@@ -60,7 +60,7 @@ impl Facts<'_, '_> {
     }
 
     /// Whether a symbol that stays is in the symbol table.
-    #[inline(always)] // There can be very many.
+    #[inline(always)] // Hot: one per symbol.
     pub(super) fn is_listed(&self, symbol: &Symbol) -> bool {
         let options = self.options;
         if is_internal(symbol) && options.executable() && !options.preserve_relocations {
@@ -72,7 +72,7 @@ impl Facts<'_, '_> {
         !options.keeps_relocations() || !self.is_left_by_replaced_code(symbol.first)
     }
 
-    /// Whether a symbol names a compiler-made constant of a copy of a function that was replaced. The constants of the copy that
+    /// Whether a symbol names a compiler-made constant of a replaced definition of a function. The constants of the copy that
     /// counts have taken its place, and the link that a relocatable output is made for can not tell them apart.
     fn is_left_by_replaced_code(&self, mention: InputSymbolId) -> bool {
         let Place::Section(section) = self.inputs.symbols()[mention].place() else { return false };

@@ -28,15 +28,15 @@ use std::collections::HashMap;
 pub struct Facts<'facts, 'data> {
     /// The inputs.
     pub inputs: &'facts Inputs<'data>,
-    /// What names mean.
+    /// The prevailing definition of every symbol.
     pub resolution: &'facts Resolution<'data>,
     /// Which entry functions reach what.
     pub usage: &'facts Usage<'facts, 'data>,
-    /// What stays.
+    /// The live set: functions reachable from the GC roots.
     pub live: &'facts LiveSet,
     /// Which shared variables and textures code refers to.
     pub references: &'facts References,
-    /// The places of unified functions and variables.
+    /// The slots of unified functions and variables.
     pub unified: &'facts Unified,
     /// What was asked for.
     pub options: &'facts Options,
@@ -235,7 +235,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         }
     }
 
-    /// A copy of a function that counts at least for now: its sections are made for the first one, its code is the last one's.
+    /// A definition of a function that counts at least for now: its sections are made for the first one, its code is the last one's.
     fn code(&mut self, function: FunctionId, code: InputSectionId) {
         let section = &self.facts.inputs.sections()[code];
         let functions = self.facts.resolution.functions();

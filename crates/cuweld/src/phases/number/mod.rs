@@ -56,7 +56,7 @@ pub enum Extent {
 }
 
 impl Extent {
-    /// Given how many sections there are in the machine's view, and in the other, if there is one.
+    /// Given how many sections there are in the machine view, and in the other, if there is one.
     fn of(plan: &Plan<'_>, machine: usize, mercury: Option<usize>) -> Self {
         let is_many_in_file = mercury.is_some_and(|mercury| machine + mercury + 1 >= SHN_LORESERVE as usize);
         match (plan.has_large_numbers(), is_many_in_file) {
@@ -90,7 +90,7 @@ impl Numbering {
         }
     }
 
-    /// How many entries the symbol table has. The machine's view has some at the end that the other has not.
+    /// How many entries the symbol table has. The machine view has some at the end that the other has not.
     pub fn symbols(&self, view: View) -> usize {
         match view {
             View::Machine => self.symbols.table.len() + 1,
@@ -133,7 +133,7 @@ impl Numbering {
         self.extent
     }
 
-    /// Whether the machine's view has symbols that the other has not.
+    /// Whether the machine view has symbols that the other has not.
     pub fn has_machine_entries(&self) -> bool {
         self.symbols.table.len() > self.linked_entries
     }
@@ -166,7 +166,7 @@ pub fn number(facts: &Settled<'_, '_>) -> Numbering {
     let machine_only = present.partition_point(|&id| classes[id.index()] < Some(Class::MachineOnly));
     let machine_entries: Vec<Local> = present[machine_only..].iter().map(|&id| Local::Section(id)).collect();
     if let (Extent::ManyInFile, Some(twins)) = (extent, &mut twins) {
-        // The linked view did without them, so they stand with what the machine's view alone has, and with the last table.
+        // The linked view did without them, so they stand with what the machine view alone has, and with the last table.
         present.insert(machine_only, overflow);
         twins.insert(twins.len().saturating_sub(1), overflow);
     }

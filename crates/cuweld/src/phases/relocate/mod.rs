@@ -59,7 +59,7 @@ pub enum Referent {
     Symbol(SymbolId),
     /// A section.
     Section(SectionId),
-    /// A kernel's array of unknown size, as a relocatable output of the reference linker has it.
+    /// A kernel's dynamic shared memory, as a relocatable output of the reference linker has it.
     SharedInstance(FunctionId),
 }
 
@@ -216,8 +216,8 @@ impl Planned<'_, '_> {
         Ok(())
     }
 
-    /// Whether constants were moved to a kernel table by table. The tables are those of the copy of the function that counts, so that
-    /// those of a lost copy, or of one that was replaced by a copy without tables, are moved as they are.
+    /// Whether constants were moved to a kernel table by table. The tables are those of the prevailing definition of the function, so that
+    /// those of a discarded definition, or of one that was replaced by a copy without tables, are moved as they are.
     fn moves_by_table(&self, section: &OutputSection<'_>, piece: Piece) -> bool {
         let fate = |piece: Piece| {
             let code = self.inputs.sections()[piece.section].target;

@@ -68,7 +68,7 @@ pub struct Symbol {
     pub function: Option<FunctionId>,
 }
 
-// There can be very many.
+// Hot: one per symbol.
 const _: () = assert!(size_of::<Symbol>() == 32);
 
 /// The two parts of a symbol table.
@@ -134,7 +134,7 @@ impl<'data> Resolution<'data> {
         &self.functions
     }
 
-    /// What a symbol of an input means; nothing for section symbols, deleted ones, and those of lost copies.
+    /// What a symbol of an input means; nothing for section symbols, deleted ones, and those of discarded definitions.
     pub fn meaning(&self, symbol: InputSymbolId) -> Option<SymbolId> {
         self.meaning[symbol]
     }
@@ -161,7 +161,7 @@ impl<'data> Resolution<'data> {
 
     /// Whether a relocation of `target` concerns only what did not get into the link, so that it is not even read.
     ///
-    /// That is so for the frames and lines of a lost copy of a function, and for the initial value of a lost variable.
+    /// That is so for the frames and lines of a discarded definition of a function, and for the initial value of a lost variable.
     pub fn ignores(&self, inputs: &Inputs<'data>, target: InputSectionId, offset: u64, symbol: InputSymbolId) -> bool {
         let section = &inputs.sections()[target];
         let in_lost_variable =
@@ -249,7 +249,7 @@ pub fn is_laid_out_by_kernel(symbol: &Symbol) -> bool {
     is_shared_variable(symbol) || is_texture(symbol)
 }
 
-/// Whether a symbol is an array of unknown size in shared memory.
+/// Whether a symbol is dynamic shared memory.
 pub fn is_dynamic(symbol: &Symbol) -> bool {
     is_shared_variable(symbol) && symbol.definition.is_none() && symbol.size == 0
 }

@@ -72,7 +72,7 @@ struct Mention {
 
 impl Mention {
     /// The symbol for a name that was not seen before, or for a local symbol.
-    #[inline(always)] // There can be very many.
+    #[inline(always)] // Hot: one per symbol.
     fn symbol(self, row: &InputSymbol<'_>, definition: Option<InputSymbolId>, weak_is_global: bool) -> Symbol {
         let defined = row.place() != Place::Undefined;
         // A weak reference to something undefined is kept among the globals, as a global.
@@ -112,7 +112,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         &self.inputs.symbols()[symbol]
     }
 
-    #[inline(always)] // There can be very many.
+    #[inline(always)] // Hot: one per symbol.
     fn find_or_create(
         &mut self,
         mention: Mention,
@@ -191,7 +191,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         self.result.fate[mention.symbol] = Fate::Taken;
     }
 
-    /// Whether a second definition of a function takes the place of the one that counts.
+    /// Whether a second definition of a function takes the place of the prevailing one.
     fn replaces(&self, id: SymbolId, function: FunctionId, earlier: InputSymbolId, later: Mention) -> bool {
         if self.result.symbols[id].binding != Binding::WEAK {
             return false;
@@ -201,12 +201,12 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             _ if new.binding == Binding::GLOBAL => true,
             std::cmp::Ordering::Less => true,
             std::cmp::Ordering::Greater => false,
-            // Compared with the first definition, not with the one that counts now.
+            // Compared with the first definition, not with the prevailing one now.
             std::cmp::Ordering::Equal => self.inputs.files()[later.file].virtual_sm > self.result.functions[function].virtual_sm,
         }
     }
 
-    /// Notes that a copy of a function is about to be replaced. Whether any copy that counted so far had relocations.
+    /// Notes that a definition of a function is about to be replaced. Whether any copy that counted so far had relocations.
     fn note_relocations(&mut self, function: FunctionId, copy: InputSymbolId) -> bool {
         let Place::Section(code) = self.row(copy).place() else { return false };
         let has = self.inputs.attached(code).any(|id| {

@@ -3,7 +3,7 @@
 //! Nothing has an address yet, so sections only have to be large enough: the sizes of their variables are added up. The reference
 //! linker, and the assembler, add the alignment to a size that is not larger than it.
 //!
-//! The reference linker settles arrays of unknown size all the same, which only the final link can do. That is imitated where files
+//! The reference linker settles dynamic shared memory all the same, which only the final link can do. That is imitated where files
 //! are compared, and only there: a kernel's memory then ends where its array starts, and for each kernel that uses the array itself
 //! there is a symbol that says where.
 
@@ -70,7 +70,7 @@ impl Sum {
         self.align = self.align.max(align);
     }
 
-    /// An empty section stays only if there are arrays of unknown size and it has their alignment; then it has no symbol.
+    /// An empty section stays only if there is dynamic shared memory and it has its alignment; then it has no symbol.
     fn extent(&self, has_dynamic: bool) -> Extent {
         let present = self.size > 0 || (has_dynamic && self.align == DYNAMIC_ALIGN);
         let size = if self.size <= self.align { self.size + self.align } else { self.size };
