@@ -67,6 +67,7 @@ pub fn html_comparison(comparison: &Comparison) -> String {
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>{0}</title>\n<style>\n{1}\n\
+         h2 {{ text-transform: none; }} .card b {{ font-size: 17px; }} table.plain td {{ line-height: 22px; }}\n\
          @media (prefers-color-scheme: dark) {{ :root {{ --bg: #0f141b; --card: #171e27; --ink: #e6ebf1; --soft: #94a3b5; --line: #2a3442; --good: #5cc98d; --bad: #ff8a80; color-scheme: dark; }} }}\n\
          </style>\n</head>\n<body>\n<main>\n<h1>{0}</h1>\n",
         escaped(&title),

@@ -64,17 +64,17 @@ function treemap(canvas, crumbs, a) {
       return `hsl(${hash % 360} ${dark() ? "38% 34%" : "52% 74%"})`;
     }
     // From cool, few registers or many warps, to warm.
-    let heat = Math.min(1, registers / 255);
+    let heat = Math.max(0, Math.min(1, (registers - 16) / 184));
     if (state.color === "occupancy") {
       const share = f ? occupancy(a, f, state.block) : undefined;
       if (share === undefined) return dark() ? "#3a4654" : "#ccd5df";
       heat = 1 - share;
     }
-    return `hsl(${Math.round(212 - 190 * heat)} ${dark() ? "45% 34%" : "62% 73%"})`;
+    return `hsl(${Math.round(212 - 204 * heat)} ${dark() ? "45% 34%" : "62% 73%"})`;
   }
   function layout(item, box, depth) {
     rects.push({ item, ...box, depth });
-    if (!item.children || depth >= 2 || box.w < 24 || box.h < 30) return;
+    if (!item.children || depth >= 3 || box.w < 24 || box.h < 30) return;
     const inside = depth ? { x: box.x + 2, y: box.y + HEAD, w: box.w - 4, h: box.h - HEAD - 2 } : box;
     if (inside.w < 6 || inside.h < 6) return;
     squarify(item.children, inside, (child, place) => layout(child, place, depth + 1));
@@ -88,7 +88,7 @@ function treemap(canvas, crumbs, a) {
     if (h > 34 && !open(rect)) { context.globalAlpha = 0.75; context.fillText(item.f ? item.f.registers + " registers, " + bytes(item.size) : bytes(item.size), x + 5, y + 27); }
     context.restore();
   }
-  const open = (rect) => rect.item.children && rect.depth < 2 && rect.depth > 0 && rect.w >= 24 && rect.h >= 30;
+  const open = (rect) => rect.item.children && rect.depth < 3 && rect.depth > 0 && rect.w >= 24 && rect.h >= 30;
   function draw() {
     const width = canvas.clientWidth || 600, height = Math.max(260, Math.min(560, Math.round(width * 0.52)));
     const ratio = window.devicePixelRatio || 1;
