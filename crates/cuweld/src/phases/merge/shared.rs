@@ -55,7 +55,7 @@ impl Walk<'_, '_> {
     }
 
     /// A mention of dynamic shared memory. It has no place among the others, but takes part in their order.
-    pub(super) fn array_of_unknown_size(&mut self, id: SymbolId, mention: InputSymbolId) {
+    pub(super) fn dynamic_shared(&mut self, id: SymbolId, mention: InputSymbolId) {
         if self.plan.module_shared.is_none() {
             self.plan.module_shared = Some(self.create(Name::plain(".nv_debug.shared"), &ModuleShared, ModuleShared::SHAPE));
         }

@@ -319,7 +319,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                         _ => {}
                     }
                 }
-                Place::Undefined if is_shared(row.other) && row.size == 0 => self.array_of_unknown_size(id, symbol),
+                Place::Undefined if is_shared(row.other) && row.size == 0 => self.dynamic_shared(id, symbol),
                 _ => {}
             }
             self.list_local(id, symbol);
