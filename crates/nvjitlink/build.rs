@@ -10,10 +10,15 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=exports.map");
+    println!("cargo::rerun-if-changed=exports12.map");
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         return;
     }
-    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libnvJitLink.so.13");
+    let (major, exports) = match env::var_os("CARGO_FEATURE_CUDA12") {
+        Some(_) => (12, "exports12.map"),
+        None => (13, "exports.map"),
+    };
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libnvJitLink.so.{major}");
     match linker_of_the_compiler() {
         Some(linker) => println!("cargo::rustc-cdylib-link-arg=-B{linker}"),
         None if is_installed("ld.lld") => {}
@@ -24,7 +29,7 @@ fn main() {
     }
     let folder = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
     println!("cargo::rustc-cdylib-link-arg=-fuse-ld=lld");
-    println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={folder}/exports.map");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,--version-script={folder}/{exports}");
 }
 
 /// The folder in which the Rust compiler has lld under the name that the C compiler looks for.

@@ -1,16 +1,17 @@
-"""Compares what the library exports with the list of what it has to."""
+"""Compares what the library exports with the list of what it has to: exports.py LIBRARY [12]."""
 
 import subprocess
 import sys
 
 FUNCTIONS = """Create Destroy AddData AddFile Complete GetLinkedCubinSize GetLinkedCubin GetLinkedPtxSize GetLinkedPtx
     GetLinkedLTOIRSize GetLinkedLTOIR GetErrorLogSize GetErrorLog GetInfoLogSize GetInfoLog Version""".split()
-VERSION = "libnvJitLink.so.13"
+MAJOR = sys.argv[2] if len(sys.argv) > 2 else "13"
+VERSION = f"libnvJitLink.so.{MAJOR}"
 
 expected = {"__nvJitLinkAPI"}
 for function in FUNCTIONS:
     expected.add(f"nvJitLink{function}")
-    expected.update(f"__nvJitLink{function}_13_{minor}" for minor in range(10))
+    expected.update(f"__nvJitLink{function}_{MAJOR}_{minor}" for minor in range(10))
 
 listed = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", sys.argv[1]], capture_output=True, text=True, check=True)
 found = {line.split()[-1] for line in listed.stdout.splitlines()}

@@ -80,7 +80,25 @@ releases! {
     "13.4" 134 nvlink "13.4.92" ("38855100_0") nvjitlink "13.4.92";
 }
 
+/// The last release of CUDA 12, of which only the library is known. Its files have another header than those of CUDA 13.
+static CUDA_12: Release = Release {
+    name: "12.9",
+    toolkit: 129,
+    nvlink: Build { version: "12.9.86", version_text: "", build_text: "" },
+    nvjitlink: Build {
+        version: "12.9.86",
+        version_text: "Cuda compilation tools, release 12.9, V12.9.86",
+        build_text: UNNAMED_BUILD,
+    },
+};
+
 impl Release {
+    /// The last release of CUDA 12: older than all that [`Release::all`] lists, and none that is chosen unless it is named.
+    #[must_use]
+    pub fn cuda_12() -> &'static Self {
+        &CUDA_12
+    }
+
     /// All releases, oldest first.
     #[must_use]
     pub fn all() -> &'static [Self] {
@@ -110,7 +128,9 @@ impl Release {
     pub fn of_tool(tool: &str) -> Option<(Tool, &'static Self)> {
         let (name, version) = tool.split_once('-')?;
         let tool = Tool::ALL.iter().copied().find(|tool| tool.name() == name)?;
-        let release = RELEASES.iter().find(|release| [release.name, release.build(tool).version].contains(&version))?;
+        let of_library = [&CUDA_12].into_iter().filter(|_| tool == Tool::NvJitLink);
+        let mut known = RELEASES.iter().chain(of_library);
+        let release = known.find(|release| [release.name, release.build(tool).version].contains(&version))?;
         Some((tool, release))
     }
 
@@ -157,6 +177,8 @@ macro_rules! rules {
 }
 
 rules! {
+    Cuda13Files 130
+        "Files have the header of CUDA 13, and notes.";
     DynamicSharedAligned 131
         "Dynamic shared memory starts at a multiple of its section's alignment, not of 16.";
     OpportunisticFinalizationImplied 131
@@ -206,7 +228,8 @@ mod tests {
         assert_eq!(name("nvlink-13.3.73"), Some((Tool::Nvlink, "13.3")));
         assert_eq!(name("nvjitlink-13.3.33"), Some((Tool::NvJitLink, "13.3")));
         assert_eq!(name("nvlink-13.4"), Some((Tool::Nvlink, "13.4")));
-        for unknown in ["nvlink-13.3.33", "nvlink", "ld-13.4", "nvlink-", "13.4"] {
+        assert_eq!(name("nvjitlink-12.9.86"), Some((Tool::NvJitLink, "12.9")));
+        for unknown in ["nvlink-13.3.33", "nvlink-12.9.86", "nvlink", "ld-13.4", "nvlink-", "13.4"] {
             assert_eq!(name(unknown), None, "{unknown}");
         }
     }
@@ -222,7 +245,7 @@ mod tests {
     fn every_rule_came_with_a_known_release() {
         for rule in Rule::ALL {
             assert!(RELEASES.iter().any(|release| release.toolkit == rule.since()), "{rule:?}");
-            assert!(!RELEASES[0].has(*rule) && Release::newest().has(*rule), "{rule:?}");
+            assert!(!CUDA_12.has(*rule) && Release::newest().has(*rule), "{rule:?}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The GPUs that CUDA 13 links for, and what differs between their files.
 
+use crate::release::{Release, Rule};
+
 /// What the letter behind a target's number says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
@@ -102,6 +104,13 @@ impl Target {
     #[must_use]
     pub fn static_shared_limit(&self, extended: bool) -> u64 {
         if extended || self.variant == Variant::Accelerated { self.shared_memory } else { EVERYWHERE }
+    }
+
+    /// Whether a release makes files of CUDA 12 for this target: with that one's header, and without notes. From `sm_100` on, files
+    /// have always had the header of CUDA 13.
+    #[must_use]
+    pub fn is_of_cuda_12(&self, release: &Release) -> bool {
+        self.views == Views::One && !release.has(Rule::Cuda13Files)
     }
 
     /// Whether an input file for the GPU `number` can be linked for this target. `accelerated` says that the input is

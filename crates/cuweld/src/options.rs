@@ -101,10 +101,10 @@ impl ReleaseChoice {
     pub(crate) fn settle(self, toolkit: Option<u32>) -> &'static Release {
         match self {
             Self::Exactly(release) => release,
-            Self::AtLeast(least) => {
-                let newest = toolkit.map_or(least, Release::for_toolkit);
-                if newest.toolkit > least.toolkit { newest } else { least }
-            }
+            Self::AtLeast(least) => match toolkit {
+                Some(toolkit) if toolkit > u32::from(least.toolkit) => Release::for_toolkit(toolkit),
+                _ => least,
+            },
         }
     }
 

@@ -1,5 +1,6 @@
 //! What `-arch=` names.
 
+use crate::release;
 use crate::result::Outcome;
 use cuweld::target::Target;
 
@@ -63,7 +64,8 @@ impl Name<'_> {
         // Letters that no variant has are passed over.
         let variant = behind.get(..1).filter(|letter| ["a", "f"].contains(letter)).unwrap_or_default();
         let target = [variant, ""].iter().find_map(|variant| Target::by_name(&format!("sm_{number}{variant}")));
-        let target = target.ok_or(Outcome::UnrecognizedArchitecture)?;
+        let is_known = |target: &&Target| target.first_toolkit <= release::spoken().toolkit || cfg!(feature = "cuda12");
+        let target = target.filter(is_known).ok_or(Outcome::UnrecognizedArchitecture)?;
         Ok(Architecture { target, is_virtual: self.is_virtual, name: self.text.to_owned() })
     }
 }

@@ -7,6 +7,7 @@
 #![allow(unsafe_code, reason = "this is a C interface")]
 
 use crate::handles;
+use crate::release;
 use crate::result::Outcome;
 use crate::session::{Asked, Session};
 use std::cell::RefCell;
@@ -30,9 +31,9 @@ macro_rules! export {
             concat!(".type nvJitLink", $name, ",@function"),
             concat!("nvJitLink", $name, ":"),
             ".irp minor,0,1,2,3,4,5,6,7,8,9",
-            concat!(".globl __nvJitLink", $name, "_13_\\minor"),
-            concat!(".type __nvJitLink", $name, "_13_\\minor,@function"),
-            concat!("__nvJitLink", $name, "_13_\\minor:"),
+            concat!(".globl __nvJitLink", $name, major!(), "\\minor"),
+            concat!(".type __nvJitLink", $name, major!(), "\\minor,@function"),
+            concat!("__nvJitLink", $name, major!(), "\\minor:"),
             ".endr",
             // For the library itself, which by the other names might find another library.
             concat!(".globl cuweld_own_", $name),
@@ -42,6 +43,22 @@ macro_rules! export {
             function = sym $function
         );
     )* };
+}
+
+/// The major version that names end in.
+#[cfg(not(feature = "cuda12"))]
+macro_rules! major {
+    () => {
+        "_13_"
+    };
+}
+
+/// The major version that names end in.
+#[cfg(feature = "cuda12")]
+macro_rules! major {
+    () => {
+        "_12_"
+    };
 }
 
 /// A jump to the function.
@@ -88,9 +105,6 @@ std::arch::global_asm!(
     jump!(),
     function = sym undocumented
 );
-
-/// The version of the interface, and of the results and logs, that programs get.
-const VERSION: (c_uint, c_uint) = (13, 0);
 
 thread_local! {
     /// What the last panic of this thread said.
@@ -295,10 +309,11 @@ unsafe extern "C" fn version(major: *mut c_uint, minor: *mut c_uint) -> c_int {
     if major.is_null() || minor.is_null() {
         return Outcome::NullInput.number();
     }
+    let toolkit = c_uint::from(release::spoken().toolkit);
     // SAFETY: the pointers are not null, and the caller vouches for the rest.
     unsafe {
-        major.write(VERSION.0);
-        minor.write(VERSION.1);
+        major.write(toolkit / 10);
+        minor.write(toolkit % 10);
     }
     Outcome::Success.number()
 }

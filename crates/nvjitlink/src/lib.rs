@@ -17,6 +17,7 @@ mod handles;
 mod kind;
 mod logs;
 mod options;
+mod release;
 mod result;
 mod session;
 mod threads;

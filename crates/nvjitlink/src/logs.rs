@@ -1,5 +1,6 @@
 //! What a link has to say to the program that asked for it: a log of errors, and one of everything else.
 
+use crate::release;
 use crate::result::Outcome;
 use cuweld::diagnostics::{Diagnostic, Entry, Message, Report, Severity};
 
@@ -82,13 +83,12 @@ struct Refusal {
 /// How inputs are refused that have a problem of this kind.
 fn refusal(message: &Message) -> Option<Refusal> {
     let (outcome, text, explain) = match message {
-        Message::WrongArchitecture { .. } | Message::NewerThanToolkit { .. } | Message::OlderThanSupported { .. } => {
-            (Outcome::InvalidInput, "ERROR 4: bad input:{name}", false)
-        }
+        Message::WrongArchitecture { .. }
+        | Message::AcceleratedForPlain {}
+        | Message::NewerThanToolkit { .. }
+        | Message::OlderThanSupported { .. } => (Outcome::InvalidInput, "ERROR 4: bad input:{name}", false),
         Message::BadObject { .. } => (Outcome::InvalidInput, "ERROR 4: bad input:{name}", true),
-        Message::LimitedByInput { .. } => {
-            (Outcome::InvalidInput, "Mercury or Capmerc target was requested, but SASS input {name} was found.", false)
-        }
+        Message::LimitedByInput { .. } => (Outcome::InvalidInput, release::words(release::spoken()).no_mercury, false),
         Message::NoCodeForTarget { .. } => (Outcome::InvalidInput, "ERROR 3: bad input: {name}", false),
         Message::BadContainer { .. } => (Outcome::InvalidInput, "ERROR 3: bad input: {name}", true),
         Message::NotForTheTarget { .. } => (Outcome::Finalize, "ERROR NVJITLINK_ERROR_FINALIZE: {name}", true),

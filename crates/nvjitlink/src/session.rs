@@ -3,6 +3,7 @@
 use crate::kind::{self, InputKind};
 use crate::logs::Logs;
 use crate::options::{self, Wanted};
+use crate::release;
 use crate::result::Outcome;
 use crate::threads;
 use cuweld::diagnostics::{Diagnostic, Failure, Message};
@@ -10,7 +11,6 @@ use cuweld::imitations::Imitations;
 use cuweld::inputs::lower::{CompileOptions, CompilerError, Compilers, LinkTimeOptimization, Optimization, Scope};
 use cuweld::inputs::{Code, Skipped, Why};
 use cuweld::options::{KernelRoots, Options, OutputKind, ReleaseChoice, ToolNoteText};
-use cuweld::release::{Release, Tool};
 use cuweld::{Added, LinkError, Linker};
 use cuweld_toolkit::{Cache, Search, Setup, ToolkitCompilers, Worker};
 use std::borrow::Cow;
@@ -101,9 +101,6 @@ impl Asked {
         }
     }
 }
-
-/// The variables that name the tool whose images to make, as in `nvjitlink-13.4.92`, so that they can be compared with that tool's.
-const COMPATIBILITY_VARIABLES: [&str; 2] = ["CUWELD_COMPAT", "CUWELD_NOTE_AS"];
 
 impl Session {
     /// Creates a link. `own_create` is where this library's `nvJitLinkCreate` is, so that it does not take itself for the toolkit's.
@@ -289,7 +286,7 @@ impl Link {
                 return (None, Outcome::IncorrectInputType);
             }
             if !units.iter().any(|unit| is_lto(&unit.code)) {
-                logs.error("ERROR in nvvmCompileProgram: NVVM_ERROR_NO_MODULE_IN_PROGRAM");
+                logs.error(release::words(release::spoken()).no_module);
                 return (None, Outcome::NvvmCompile);
             }
         }
@@ -330,17 +327,13 @@ impl Link {
                 // Clashing definitions end a link at once, but are mistakes in the program, too.
                 let is_clash = |diagnostic: &Diagnostic| matches!(diagnostic.message, Message::MergeFailed {});
                 let are_errors = error.failure() == Failure::Errors || report.diagnostics().any(is_clash);
-                logs.error(if are_errors && !self.was_fatal { "ERROR 9: finish" } else { "ERROR 1: finish" });
+                let (number, finish) =
+                    (if are_errors && !self.was_fatal { 9 } else { 1 }, release::words(release::spoken()).finish);
+                logs.error(&format!("ERROR {number}: {finish}"));
                 (None, Outcome::Internal)
             }
         }
     }
-}
-
-/// The release of libnvJitLink whose images are to come out.
-fn imitated_release() -> Option<&'static Release> {
-    let named = COMPATIBILITY_VARIABLES.iter().find_map(|variable| std::env::var(variable).ok())?;
-    Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::NvJitLink).map(|(_, release)| release)
 }
 
 /// How compilers are run: under the program, where it is found, and with a cache if the environment names one. A library makes no folders
@@ -371,7 +364,7 @@ fn own_path() -> Option<PathBuf> {
 /// What the linker is asked for.
 fn link_options(wanted: &Wanted) -> Option<Options> {
     let architecture = wanted.architecture.as_ref()?;
-    let imitated = imitated_release();
+    let imitated = release::imitated();
     let names_are_given = !wanted.kernels_used.is_empty() || !wanted.variables_used.is_empty();
     Some(Options {
         output: if wanted.relocatable { OutputKind::Relocatable } else { OutputKind::Executable },
@@ -382,7 +375,7 @@ fn link_options(wanted: &Wanted) -> Option<Options> {
             false => KernelRoots::All,
         },
         stack_warning_per_call: true,
-        release: imitated.map_or(ReleaseChoice::AtLeast(Release::oldest()), ReleaseChoice::Exactly),
+        release: imitated.map_or(ReleaseChoice::AtLeast(release::first()), ReleaseChoice::Exactly),
         imitations: imitated.map_or(Imitations::NONE, Imitations::of),
         note: imitated.map_or_else(|| ToolNoteText::cuweld("JIT"), ToolNoteText::nvjitlink),
         ..Options::new(architecture.target)

@@ -76,7 +76,7 @@ impl SectionKind for CudaNote {
 
     fn link_and_info(&self, output: &Output<'_, '_>, _part: FileSection) -> (u32, u32) {
         let number = |id: SectionId| output.numbering.section(id, View::Machine);
-        (number(output.plan.tool_notes()), output.plan.compatibility().map_or(0, number))
+        (output.plan.tool_notes().map_or(0, number), output.plan.compatibility().map_or(0, number))
     }
 
     fn bytes(&self, output: &Output<'_, '_>, _part: FileSection) -> Bytes {

@@ -6,10 +6,11 @@ use crate::phases::number::{Extent, FileSection};
 use crate::sections::{Class, InViews};
 use crate::views::{View, mercury_kind};
 use cubin::elf::{
-    ABI_VERSION_CUDA_13, CLASS_64, DATA_LSB, EM_CUDA, ET_EXEC, ET_REL, Header, OS_ABI_CUDA_13, ProgramHeader, SHF_CUDA_MERCURY,
-    SHT_NOBITS, SHT_PROGBITS, SectionHeader,
+    ABI_VERSION_CUDA_12, ABI_VERSION_CUDA_13, CLASS_64, DATA_LSB, EM_CUDA, ET_EXEC, ET_REL, Header, OS_ABI_CUDA_12,
+    OS_ABI_CUDA_13, ProgramHeader, SHF_CUDA_MERCURY, SHT_NOBITS, SHT_PROGBITS, SectionHeader,
 };
 use cubin::section::SectionType;
+use cubin::target::Variant;
 use cubin::write::Image;
 
 /// The numbers of the three sections that every file starts with.
@@ -17,9 +18,14 @@ const SECTION_NAMES: u16 = 1;
 const SYMBOL_NAMES: u32 = 2;
 const SYMBOLS: u32 = 3;
 
-/// The first bytes of the file: 64-bit, little endian, version 1, the ABI of CUDA 13.
-const IDENTIFICATION: [u8; 16] =
-    [0x7f, b'E', b'L', b'F', CLASS_64, DATA_LSB, 1, OS_ABI_CUDA_13, ABI_VERSION_CUDA_13, 0, 0, 0, 0, 0, 0, 0];
+/// The first bytes of the file: 64-bit, little endian, version 1, the ABI.
+const fn identification(os_abi: u8, abi_version: u8) -> [u8; 16] {
+    [0x7f, b'E', b'L', b'F', CLASS_64, DATA_LSB, 1, os_abi, abi_version, 0, 0, 0, 0, 0, 0, 0]
+}
+
+/// Flags of files of CUDA 12: what they always have, and what code for a target `a` has.
+const FLAGS_OF_CUDA_12: u32 = 0x0500;
+const ACCELERATED_OF_CUDA_12: u32 = 0x0800;
 
 /// Bytes behind the table of section names in files with two views: room for the names of two tables that are hardly ever there.
 const SECTION_NAMES_ROOM: u64 = 36;
@@ -58,11 +64,15 @@ pub fn arrange(facts: &Output<'_, '_>, bodies: &[Body], mut sections: Vec<Sectio
         }
         false => Vec::new(),
     };
+    let (ident, version) = match facts.options.target.is_of_cuda_12(facts.inputs.release()) {
+        true => (identification(OS_ABI_CUDA_12, ABI_VERSION_CUDA_12), facts.inputs.release().toolkit.into()),
+        false => (identification(OS_ABI_CUDA_13, ABI_VERSION_CUDA_13), 1),
+    };
     let header = Header {
-        ident: IDENTIFICATION,
+        ident,
         kind: if facts.options.executable() { ET_EXEC } else { ET_REL },
         machine: EM_CUDA,
-        version: 1,
+        version,
         entry: 0,
         program_header_offset: if segments.is_empty() { 0 } else { table_end },
         section_header_offset,
@@ -98,7 +108,13 @@ impl Output<'_, '_> {
 
     /// The file's flags: the number of the toolkit's note, the architecture, the kind of code.
     fn flags(&self) -> u32 {
-        let (target, note) = (self.options.target, self.numbering.section(self.plan.cuda_note(), View::Machine));
+        let target = self.options.target;
+        if target.is_of_cuda_12(self.inputs.release()) {
+            let accelerated = if target.variant == Variant::Accelerated { ACCELERATED_OF_CUDA_12 } else { 0 };
+            let oldest = self.inputs.files().iter().filter_map(|file| file.virtual_sm).min().unwrap_or(target.number);
+            return (oldest & 0xff) << 16 | FLAGS_OF_CUDA_12 | accelerated | target.number;
+        }
+        let note = self.plan.cuda_note().map_or(0, |note| self.numbering.section(note, View::Machine));
         note.min(0xff) << 24 | target.number << 8 | u32::from(target.machine_flags)
     }
 

@@ -34,9 +34,9 @@ pub(super) struct Fixed {
     /// Section numbers of symbols that have no room for them.
     pub section_numbers: SectionId,
     /// The notes of the tools.
-    pub tool_notes: SectionId,
+    pub tool_notes: Option<SectionId>,
     /// The note of the toolkit and the virtual architecture.
-    pub cuda_note: SectionId,
+    pub cuda_note: Option<SectionId>,
     /// What decides on which GPUs the code runs.
     pub compatibility: Option<SectionId>,
 }
@@ -120,12 +120,12 @@ impl<'data> Plan<'data> {
     }
 
     /// The section with the notes of the tools.
-    pub fn tool_notes(&self) -> SectionId {
+    pub fn tool_notes(&self) -> Option<SectionId> {
         self.fixed.tool_notes
     }
 
     /// The section with the note of the toolkit.
-    pub fn cuda_note(&self) -> SectionId {
+    pub fn cuda_note(&self) -> Option<SectionId> {
         self.fixed.cuda_note
     }
 
@@ -436,7 +436,7 @@ mod tests {
             first_of_inputs: id(8),
             skips_creation_number: true,
             twice_numbered: vec![id(10), id(12)],
-            fixed: Fixed { section_numbers: id(3), tool_notes: id(4), cuda_note: id(5), compatibility: None },
+            fixed: Fixed { section_numbers: id(3), tool_notes: Some(id(4)), cuda_note: Some(id(5)), compatibility: None },
             shared_variables: Vec::new(),
         };
         let numbers = |plan: &Plan<'_>| [0, 7, 8, 10, 11, 12, 13].map(|index| plan.creation_number(id(index)));

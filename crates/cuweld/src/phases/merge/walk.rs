@@ -112,7 +112,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 taken: IdMap::default(),
                 skips_creation_number: facts.options.executable(),
                 twice_numbered: Vec::new(),
-                fixed: Fixed { section_numbers: none, tool_notes: none, cuda_note: none, compatibility: None },
+                fixed: Fixed { section_numbers: none, tool_notes: None, cuda_note: None, compatibility: None },
                 shared_variables: Vec::new(),
             },
             by_name: HashMap::default(),
@@ -127,14 +127,17 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// Creates the sections that every file starts with.
     fn create_fixed(&mut self) {
         let Facts { options, unified, .. } = *self.facts;
-        let has_compat = options.target.has_compat;
+        let has_notes = !options.target.is_of_cuda_12(self.facts.inputs.release());
+        let has_compat = options.target.has_compat && has_notes;
         self.create(Name::plain(".shstrtab"), &StringTable, StringTable::SHAPE);
         self.create(Name::plain(".strtab"), &StringTable, StringTable::SHAPE);
         self.create(Name::plain(".symtab"), &SymbolTable, SymbolTable::SHAPE);
         self.plan.fixed.section_numbers =
             self.create(Name::plain(".symtab_shndx"), &SymbolSectionNumbers, SymbolSectionNumbers::SHAPE);
-        self.plan.fixed.tool_notes = self.create(Name::plain(".note.nv.tkinfo"), &ToolNotes, ToolNotes::SHAPE);
-        self.plan.fixed.cuda_note = self.create(Name::plain(".note.nv.cuinfo"), &CudaNote, CudaNote::shape(has_compat));
+        if has_notes {
+            self.plan.fixed.tool_notes = Some(self.create(Name::plain(".note.nv.tkinfo"), &ToolNotes, ToolNotes::SHAPE));
+            self.plan.fixed.cuda_note = Some(self.create(Name::plain(".note.nv.cuinfo"), &CudaNote, CudaNote::shape(has_compat)));
+        }
         if unified.has_functions() && options.executable() {
             self.unified_entries(".nv.uft.entry", UnifiedTable::Functions, ENTRIES_IN_FRONT_ALIGN);
         }
