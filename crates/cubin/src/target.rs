@@ -1,5 +1,6 @@
 //! The GPUs that CUDA 13 links for, and what differs between their files.
 
+use crate::info::Attribute;
 use crate::release::{Release, Rule};
 
 /// What the letter behind a target's number says.
@@ -63,6 +64,8 @@ pub struct Target {
     /// The bit that stands for this GPU where an object says on which other GPUs its machine code runs as it is; 0 where no object
     /// says so.
     pub fast_path_bit: u64,
+    /// An attribute that the linker gives every function behind all others, with the value 0. What it means is not known.
+    pub closing_attribute: Option<Attribute>,
     /// The first toolkit that links for it.
     pub first_toolkit: u16,
     /// The oldest toolkit whose objects can be linked, as they record it: 120 is CUDA 12.0.
@@ -149,6 +152,7 @@ const TURING_TO_ADA: Target = Target {
     constant_limit: 0x1_0000,
     shares_generation: true,
     fast_path_bit: 0,
+    closing_attribute: None,
     first_toolkit: 130,
     oldest_toolkit: 0,
     large_parameters: Some(LargeParameters { bank: 0x1260, toolkit: 121 }),
@@ -180,16 +184,15 @@ const fn blackwell(number: u32) -> Target {
     Target { fast_path_bit, shared_memory, ..BLACKWELL }
 }
 
+/// What the variants of `sm_107` have in common: a GPU of the generation of `sm_100`.
+const SM_107: Target = Target { first_toolkit: 134, closing_attribute: Some(Attribute(0x67)), ..blackwell(107) };
+
 const fn target(name: &'static str, number: u32, variant: Variant, common: Target) -> Target {
     Target { name, number, variant, ..common }
 }
 
 const fn with_shared(shared_memory: u64, target: Target) -> Target {
     Target { shared_memory, ..target }
-}
-
-const fn since(first_toolkit: u16, target: Target) -> Target {
-    Target { first_toolkit, ..target }
 }
 
 const fn embedded(target: Target) -> Target {
@@ -213,9 +216,9 @@ static TARGETS: [Target; 26] = [
     target("sm_103", 103, Plain, blackwell(103)),
     target("sm_103a", 103, Accelerated, blackwell(103)),
     target("sm_103f", 103, Family, blackwell(103)),
-    since(134, target("sm_107", 107, Plain, blackwell(107))),
-    since(134, target("sm_107a", 107, Accelerated, blackwell(107))),
-    since(134, target("sm_107f", 107, Family, blackwell(107))),
+    target("sm_107", 107, Plain, SM_107),
+    target("sm_107a", 107, Accelerated, SM_107),
+    target("sm_107f", 107, Family, SM_107),
     target("sm_110", 110, Plain, blackwell(110)),
     target("sm_110a", 110, Accelerated, blackwell(110)),
     target("sm_110f", 110, Family, blackwell(110)),

@@ -262,6 +262,9 @@ impl<'data> Facts<'_, 'data> {
         if self.inputs.release().has(Rule::PreexitRecords) {
             out.value(format::BYTE, Attribute::PREEXIT_USED, self.early_exits.contains(&function).into());
         }
+        if let Some(attribute) = self.options.target.closing_attribute {
+            out.value(format::BYTE, attribute, 0);
+        }
     }
 
     /// Reads the records that a view has of a function, if it has any, and returns the object that they are in.

@@ -62,7 +62,8 @@ pub(crate) fn images<'data>(group: &Entry<'data>) -> Result<Vec<Entry<'data>>> {
 
 /// The size of an image's header with what follows it.
 fn record_size(record: &[u8], header: &Header) -> u64 {
-    let end = |offset: u32, size: u32| if offset == 0 { 0 } else { u64::from(offset) + u64::from(size) };
+    // A NUL ends each text, and is not counted.
+    let end = |offset: u32, size: u32| if offset == 0 { 0 } else { u64::from(offset) + u64::from(size) + 1 };
     let block = slice(record, u64::from(header.options_offset), 8).filter(|_| header.options_offset != 0);
     let options_end = block.map_or(0, |block| {
         let mut fields = Fields(block);
