@@ -9,6 +9,7 @@ mod bless;
 mod ci;
 mod fuzz;
 mod mutate;
+mod nightly;
 mod random;
 mod toolkit;
 
@@ -24,6 +25,7 @@ const TASKS: &[(&str, &str, Task)] = &[
     ("ci", "check everything that must hold before a change goes in", ci::main),
     ("fuzz", "feed the readers and the linker inputs that a fuzzer makes up", fuzz::main),
     ("mutate", "link damaged files and see that nothing worse than an error comes of it", mutate::main),
+    ("nightly", "compare with the linkers of every release: cases and random programs, for hours", nightly::main),
     ("random", "link random programs with the reference and with a linker under test", random::main),
     ("toolkit", "install the reference toolkit and print the environment for it", toolkit::main),
 ];
