@@ -64,7 +64,7 @@ pub struct Target {
     /// The bit that stands for this GPU where an object says on which other GPUs its machine code runs as it is; 0 where no object
     /// says so.
     pub fast_path_bit: u64,
-    /// An attribute that the linker gives every function behind all others, with the value 0. What it means is not known.
+    /// An attribute that the linker gives every function of an executable behind all others, with the value 0. What it means is not known.
     pub closing_attribute: Option<Attribute>,
     /// The first toolkit that links for it.
     pub first_toolkit: u16,

@@ -262,7 +262,7 @@ impl<'data> Facts<'_, 'data> {
         if self.inputs.release().has(Rule::PreexitRecords) {
             out.value(format::BYTE, Attribute::PREEXIT_USED, self.early_exits.contains(&function).into());
         }
-        if let Some(attribute) = self.options.target.closing_attribute {
+        if let (Some(attribute), true) = (self.options.target.closing_attribute, self.options.executable()) {
             out.value(format::BYTE, attribute, 0);
         }
     }
