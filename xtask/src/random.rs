@@ -48,6 +48,9 @@ struct Request {
     verbose: bool,
 }
 
+/// The class of units of an older toolkit.
+const CUDA_12: &str = "cuda-12";
+
 /// How to call this task.
 const USAGE: &str = "\
 usage: cargo xtask random --ld PATH [options]
@@ -80,6 +83,11 @@ pub fn main(words: &[String]) -> Result<bool, String> {
         }
         return Ok(true);
     };
+    let mut request = request;
+    if request.classes.has(CUDA_12) && assembler_of_cuda_12().is_none() {
+        println!("the class {CUDA_12} is skipped: $PTXAS_12 names no assembler of CUDA 12.9; scripts/toolkit installs it");
+        request.classes.switch(CUDA_12, false)?;
+    }
     let scratch = env::temp_dir().join(format!("random-links-{}", std::process::id()));
     fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let result = tools(&request, &scratch).and_then(|tools| campaign(&request, &tools, &scratch));
@@ -162,6 +170,7 @@ fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
     }
     Ok(Tools {
         ptxas: find("ptxas")?,
+        ptxas_12: assembler_of_cuda_12().unwrap_or_default(),
         reference,
         release,
         candidate,
@@ -177,6 +186,11 @@ fn release_of(linker: &Path) -> Result<&'static Release, String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let found = Release::all().iter().find(|release| text.contains(release.nvlink.version_text));
     found.ok_or_else(|| format!("{} is of no release that is known", linker.display()))
+}
+
+/// The assembler of CUDA 12.9, if it is there.
+fn assembler_of_cuda_12() -> Option<PathBuf> {
+    env::var_os("PTXAS_12").map(PathBuf::from).filter(|path| path.is_file())
 }
 
 /// What has been counted so far.

@@ -23,7 +23,7 @@ use cuweld::inputs::lower::{Lowered, Object, lower, name_the_units, units_left_o
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, explain_missing_names, nothing_to_link, unpack};
 use cuweld::observer::{Observer, Outline, Phase};
 use cuweld::options::{
-    KernelRoots, Listings, MapContents, NameStyle, Options, OutputKind, ReleaseChoice, ToolNoteText, UnifiedIndex,
+    KernelRoots, Listings, MapContents, NameStyle, OnEmpty, Options, OutputKind, ReleaseChoice, ToolNoteText, UnifiedIndex,
 };
 use cuweld::trace::Trace;
 use cuweld::{Demand, Finished, Input, LeastMemory, Linked};
@@ -198,9 +198,9 @@ fn link_files(
     let lowered = lowered?;
     // The result once more, if a report on it is wanted.
     let mut reported = None;
-    let (linked, ids) = match lowered {
+    let is_runtime = |unit: usize| unpacked.units.get(unit).is_some_and(|unit| unit.demand == Demand::Runtime);
+    let (linked, ids, lacks_runtime) = match lowered {
         Lowered::Finished(image) => {
-            let is_runtime = |unit: usize| unpacked.units.get(unit).is_some_and(|unit| unit.demand == Demand::Runtime);
             let mut ids: Vec<&str> = unpacked.registered(is_runtime).collect();
             // The reference linker adds a module that was optimized in front of those before it.
             ids.reverse();
@@ -208,13 +208,15 @@ fn link_files(
                 list_kernels(&image, report);
             }
             reported = arguments.files.report.as_ref().map(|_| image.to_vec());
-            (save_image(arguments, room, |file| file.write_all(&image), report).map(|image| Linked { image, map: None }), ids)
+            let linked = save_image(arguments, room, |file| file.write_all(&image), report);
+            (linked.map(|image| Linked { image, map: None }), ids, (0..unpacked.units.len()).any(is_runtime))
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
             let from_host = || unpacked.host_references.kernel_roots().unwrap_or_default();
             let kernels = given_roots(arguments).unwrap_or_else(from_host);
-            let options = Options { host_section, unified_index, kernels, ..link_options(arguments, messages, target) };
+            let on_empty = on_empty(arguments, messages, report);
+            let options = Options { host_section, unified_index, kernels, on_empty, ..link_options(arguments, messages, target) };
             let save = |image: &Finished<'_, '_>, report: &mut Report| {
                 reported = arguments.files.report.as_ref().and_then(|_| image.to_vec().ok());
                 save_image(arguments, room, |file| image.write_to(&mut Transfer::new(file, files.bytes())), report)
@@ -234,7 +236,8 @@ fn link_files(
                 report.say(Message::CodeAsCompiled {});
             }
             let left_out = watch.outline.as_ref().map_or(Vec::new(), |outline| units_left_out(&objects, &outline.left_out));
-            (linked, unpacked.registered(|unit| left_out.binary_search(&unit).is_ok()).collect())
+            let ids = unpacked.registered(|unit| left_out.binary_search(&unit).is_ok()).collect();
+            (linked, ids, left_out.iter().any(|&unit| is_runtime(unit)))
         }
     };
     let failure = linked.as_ref().err().copied();
@@ -248,7 +251,10 @@ fn link_files(
         outputs.add_pending(path, saved);
     }
     let Outline { graphviz, account, .. } = watch.outline.take().unwrap_or_default();
-    add_side_files(outputs, &ids, map.as_deref(), graphviz.as_deref(), arguments, report)?;
+    // Links for several GPUs write the same list. One that needs the runtime library lists it, and those that do not must not undo that.
+    let is_there = arguments.files.register_link_binaries.as_ref().is_some_and(|path| path.exists());
+    let ids = Some(ids.as_slice()).filter(|_| !(lacks_runtime && is_there));
+    add_side_files(outputs, ids, map.as_deref(), graphviz.as_deref(), arguments, report)?;
     if let Some(failure) = failure {
         return Err(failure);
     }
@@ -300,14 +306,14 @@ fn list_kernels(image: &[u8], report: &mut Report) {
 /// Adds what tells of the program, even if there are errors in it.
 fn add_side_files(
     outputs: &mut Outputs,
-    ids: &[&str],
+    ids: Option<&[&str]>,
     map: Option<&str>,
     graphviz: Option<&str>,
     arguments: &LinkArguments,
     report: &mut Report,
 ) -> Result<(), Failure> {
     let files = &arguments.files;
-    if let Some(path) = files.register_link_binaries.as_ref().filter(|_| !arguments.compile.emit_ptx) {
+    if let (Some(path), Some(ids), false) = (&files.register_link_binaries, ids, arguments.compile.emit_ptx) {
         outputs.add(path, registrations(ids).as_bytes(), report)?;
     }
     if let (Some(path), Some(map)) = (&files.map, map) {
@@ -399,6 +405,19 @@ fn imitated_release(arguments: &LinkArguments) -> Option<&'static Release> {
     let variable = |name: &&str| std::env::var(name).ok();
     let named = arguments.compat.clone().or_else(|| COMPATIBILITY_VARIABLES.iter().find_map(variable))?;
     Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::Nvlink).map(|(_, release)| release)
+}
+
+/// What to do if there is nothing to link. Under the reference's name that is no error: compiler drivers link files of the host alone, too.
+/// That there was device code, but for other GPUs, is worth a warning there. Where modules are to be registered, some may be linked elsewhere.
+fn on_empty(arguments: &LinkArguments, messages: &Messages, report: &Report) -> OnEmpty {
+    let is_for_others = |said: &Diagnostic| matches!(said.message, Message::NoCodeForTarget { .. });
+    let is_meant = arguments.link.allow_empty || arguments.files.register_link_binaries.is_some();
+    match messages.as_reference(arguments) {
+        _ if is_meant || imitated_release(arguments).is_some() => OnEmpty::Accept,
+        true if report.diagnostics().any(is_for_others) => OnEmpty::Warn,
+        true => OnEmpty::Accept,
+        false => OnEmpty::Refuse,
+    }
 }
 
 /// The kernels to keep, if the command line says; else that is up to what host code refers to.

@@ -40,6 +40,8 @@ pub struct Options {
     pub unified_index: Option<UnifiedIndex>,
     /// Accept undefined variables (`-allow-undefined-globals`).
     pub allow_undefined_globals: bool,
+    /// What to do if no input has code or data for the target.
+    pub on_empty: OnEmpty,
     /// Write every relocation with an explicit addend (`-force-rela`).
     pub force_explicit_addends: bool,
     /// Do not warn about kernels whose stack size can not be known.
@@ -115,6 +117,18 @@ impl ReleaseChoice {
             Self::AtLeast(_) => Release::newest(),
         }
     }
+}
+
+/// What to do with a link that has nothing to link.
+#[derive(Copy, Clone, Debug, Default, Eq, PartialEq)]
+pub enum OnEmpty {
+    /// Make a file with nothing in it.
+    #[default]
+    Accept,
+    /// Make it, and warn.
+    Warn,
+    /// Stop.
+    Refuse,
 }
 
 /// What kind of file a link makes.
@@ -244,6 +258,7 @@ impl Options {
             host_section: None,
             unified_index: None,
             allow_undefined_globals: false,
+            on_empty: OnEmpty::Accept,
             force_explicit_addends: false,
             suppress_stack_size_warning: false,
             stack_warning_per_call: false,

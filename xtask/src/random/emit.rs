@@ -16,7 +16,7 @@ use super::unified;
 
 /// The PTX text of a unit.
 pub fn unit(unit: &Unit) -> String {
-    let mut text = String::from(".version 9.0\n");
+    let mut text = format!(".version {}\n", if unit.by_cuda_12 { "8.8" } else { "9.0" });
     let mut modifiers = String::new();
     if unit.independent_samplers {
         modifiers += ", texmode_independent";

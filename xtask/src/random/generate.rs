@@ -108,6 +108,11 @@ pub fn program(seed: u64, targets: &[&'static str], classes: &Classes) -> Progra
             program.options.extend(words.split(' ').map(str::to_owned));
         }
     }
+    if classes.has("cuda-12") {
+        // CUDA 12.9 knows these by other names.
+        let is_known = |unit: &&mut Unit| !unit.real_arch.starts_with("sm_110") && !unit.real_arch.starts_with("sm_88");
+        program.units.iter_mut().filter(is_known).for_each(|unit| unit.by_cuda_12 = rng.chance(50));
+    }
     if classes.has("unified") {
         unified::choose(&mut rng, &mut program);
     }

@@ -169,14 +169,15 @@ fn drop_pointer(program: &Program, at: usize) -> Option<Program> {
     Some(copy)
 }
 
-/// A unit without debug information, without an older architecture, or without both.
+/// A unit without debug information, of the same toolkit, without an older architecture, or without both.
 fn simplify_unit(program: &Program, at: usize) -> Option<Program> {
     let mut copy = program.clone();
     let target = copy.target;
-    let unit = copy.units.get_mut(at / 3)?;
-    match at % 3 {
+    let unit = copy.units.get_mut(at / 4)?;
+    match at % 4 {
         0 => unit.debug = DebugInfo::None,
-        1 => unit.virtual_arch = unit.real_arch,
+        1 => unit.by_cuda_12 = false,
+        2 => unit.virtual_arch = unit.real_arch,
         _ => {
             unit.virtual_arch = target;
             unit.real_arch = target;

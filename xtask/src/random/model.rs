@@ -52,6 +52,8 @@ pub struct Unit {
     pub virtual_arch: &'static str,
     /// The architecture that it is assembled for: the target, or one that the target accepts.
     pub real_arch: &'static str,
+    /// Whether CUDA 12.9 assembles it.
+    pub by_cuda_12: bool,
     /// Line tables or full debug information.
     pub debug: DebugInfo,
     /// Whether textures and samplers are separate (`texmode_independent`).

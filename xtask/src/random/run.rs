@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Tools {
     /// The assembler.
     pub ptxas: PathBuf,
+    /// The assembler of CUDA 12.9, for units that are to have it.
+    pub ptxas_12: PathBuf,
     /// The reference linker.
     pub reference: PathBuf,
     /// The linker under test, by a link named `nvlink`, so that it speaks as the reference does.
@@ -119,12 +121,13 @@ fn assembler_arguments(unit: &Unit) -> Vec<String> {
 
 /// Assembles a unit; the inner error is what the assembler said.
 fn assemble(unit: &Unit, folder: &Path, tools: &Tools) -> Result<Result<(), String>, String> {
-    let output = Command::new(&tools.ptxas)
+    let ptxas = if unit.by_cuda_12 { &tools.ptxas_12 } else { &tools.ptxas };
+    let output = Command::new(ptxas)
         .args(assembler_arguments(unit))
         .current_dir(folder)
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("{}: {error}", tools.ptxas.display()))?;
+        .map_err(|error| format!("{}: {error}", ptxas.display()))?;
     if output.status.success() {
         return Ok(Ok(()));
     }
@@ -151,7 +154,8 @@ fn replay_script(program: &Program, signature: Signature, arguments: &[String]) 
          cd \"$(dirname \"$0\")\" || exit\n",
     );
     for unit in &program.units {
-        script += &format!("ptxas {}\n", assembler_arguments(unit).join(" "));
+        let ptxas = if unit.by_cuda_12 { "\"${PTXAS_12:?}\"" } else { "ptxas" };
+        script += &format!("{ptxas} {}\n", assembler_arguments(unit).join(" "));
     }
     let note = match signature {
         Signature::Reference(release) => format!("CUWELD_COMPAT=nvlink-{} ", release.nvlink.version),

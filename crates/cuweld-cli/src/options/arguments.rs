@@ -159,6 +159,8 @@ pub struct LinkMode {
     pub preserve_relocs: bool,
     /// Accept undefined variables (`-allow-undefined-globals`).
     pub allow_undefined_globals: bool,
+    /// Make an empty file of nothing (`--allow-empty`).
+    pub allow_empty: bool,
     /// Leave the system's part out of the sizes of shared memory (`-disable-smem-reservation`).
     pub disable_smem_reservation: bool,
     /// Let kernels have all shared memory for static variables (`-enable-extended-smem`).

@@ -116,6 +116,7 @@ fn link_mode(typed: &Typed) -> LinkMode {
         suppress_debug_info: typed.has(Id::SuppressDebugInfo),
         preserve_relocs: typed.has(Id::PreserveRelocs),
         allow_undefined_globals: typed.has(Id::AllowUndefinedGlobals),
+        allow_empty: typed.has(Id::AllowEmpty),
         disable_smem_reservation: typed.truth(Id::DisableSmemReservation).unwrap_or(false),
         enable_extended_smem: typed.truth(Id::EnableExtendedSmem).unwrap_or(false),
         force_rela: typed.has(Id::ForceRela),

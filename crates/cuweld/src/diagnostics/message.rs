@@ -169,6 +169,11 @@ messages! {
     3027 Warning IncompatibleLibrary { file: String, library: String } "Skipping incompatible '{file}' when searching for -l{library}"
         "A file with the library's name was found, but it is no archive, or one of objects for another kind of host. The search went on \
          in the folders behind it.";
+    3028 Warning EmptyResult { target: String } "No input has code or data for '{target}': the output is empty"
+        "The inputs hold device code, but none for the target, so that the program has no kernels.";
+    3029 Fatal NothingForTarget { target: String } "No input has code or data for '{target}'"
+        "Nothing that was given can be part of a program for the target: files of the host alone, code for other GPUs, or files that were linked \
+         before. If an empty result is meant, --allow-empty makes it.";
     3040 Fatal TooLarge { size: u64, limit: u64 } "The result would have {size} bytes, more than the {limit} that are allowed"
         "The inputs ask for far more room in the file than they have bytes themselves, which damaged files do. If it is meant, \
          --max-unpacked allows it.";

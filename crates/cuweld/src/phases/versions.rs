@@ -1,10 +1,11 @@
-//! Versions: whether objects ask for more of the driver than they may, and what objects of old toolkits can not be part of.
+//! Versions: whether there are objects at all, whether they ask for more of the driver than they may, and what objects of old toolkits can not
+//! be part of.
 
 use super::explain;
 use super::load::{Inputs, Role};
 use super::resolve::Resolution;
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
-use crate::options::Options;
+use crate::options::{OnEmpty, Options};
 use cubin::compat::Tag;
 use cubin::info::{self, Attribute};
 
@@ -12,6 +13,17 @@ use cubin::info::{self, Attribute};
 ///
 /// The first of them is reported once per function, because it is functions that ask.
 pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
+    if inputs.files().len() == 0 {
+        let target = options.target.name.to_owned();
+        match options.on_empty {
+            OnEmpty::Accept => {}
+            OnEmpty::Warn => report.say(Message::EmptyResult { target }),
+            OnEmpty::Refuse => {
+                let hint = "compile for the target, or allow it with --allow-empty";
+                return report.fatal(Diagnostic::new(Message::NothingForTarget { target }).hint(hint));
+            }
+        }
+    }
     for object in inputs.files().iter().filter(|object| object.lacks_address_size) {
         report.say(Message::NoAddressSize { file: object.name.into() });
     }

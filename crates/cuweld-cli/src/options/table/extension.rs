@@ -19,6 +19,7 @@ pub(super) const ROWS: &[Row] = &[
     // clang's wrapper of nvlink passes these two on without their values.
     row(Undefined, "undefined", "u", EachIfAny("name"), "Keep this function or variable, whether or not anything refers to it."),
     row(LinkerKeyword, "z", "z", EachIfAny("keyword"), "Taken and ignored, for callers that address any linker."),
+    row(AllowEmpty, "allow-empty", "", Nothing, "Make an empty file if no input has code or data for the target."),
     row(
         WholeArchive, "whole-archive", "", Nothing,
         "Take every member of the archives that follow, as is the default.",

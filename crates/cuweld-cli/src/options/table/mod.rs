@@ -75,6 +75,7 @@ pub enum Id {
     // Options that the reference does not have.
     Undefined,
     LinkerKeyword,
+    AllowEmpty,
     WholeArchive,
     NoWholeArchive,
     StartLib,
