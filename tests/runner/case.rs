@@ -27,6 +27,8 @@ pub struct Recipe {
     /// The release of CUDA whose results are stored.
     #[serde(default = "default_release")]
     pub release: String,
+    /// The last release that the case is compared with: what a later one does differently here is not followed yet.
+    pub compared_until: Option<String>,
     /// How the sources are built, when it is not `ptxas -c` for every `.ptx` and `nvcc -rdc=true -cubin` for every `.cu`.
     pub build: Option<Vec<String>>,
     /// The links, one after the other: each the words behind the program's name.
@@ -164,6 +166,13 @@ impl Case {
     pub fn release(&self) -> Result<&'static Release, String> {
         Release::by_name(&self.recipe.release)
             .ok_or_else(|| format!("{}: there is no release {}", self.name, self.recipe.release))
+    }
+
+    /// Whether the case is compared with a release.
+    pub fn is_compared_with(&self, release: &Release) -> bool {
+        let last = self.recipe.compared_until.as_deref().and_then(Release::by_name);
+        let has_rule = self.release().is_ok_and(|first| first.toolkit <= release.toolkit);
+        has_rule && last.is_none_or(|last| release.toolkit <= last.toolkit)
     }
 
     /// Whether a link mentions a file; what only other build steps need is not stored.

@@ -63,8 +63,7 @@ fn trials(cases: &[Arc<Case>], ratchet: &Arc<Ratchet>, toolkit: Option<Toolkit>)
             if case.recipe.deviates.is_none() {
                 let toolkit = Arc::clone(&toolkit);
                 // A release links what it was not the first to link, too.
-                let has_rule = |toolkit: &Toolkit| case.release().is_ok_and(|first| first.toolkit <= toolkit.release.toolkit);
-                let is_skipped = toolkit.as_ref().as_ref().map_or(!required, |toolkit| !has_rule(toolkit));
+                let is_skipped = toolkit.as_ref().as_ref().map_or(!required, |toolkit| !case.is_compared_with(toolkit.release));
                 let (case, arch) = (Arc::clone(case), arch.clone());
                 let compare = move || match toolkit.as_ref() {
                     Some(toolkit) => {
