@@ -19,10 +19,10 @@ use cubin::target::{Variant, Views};
 /// How the values of objects combine.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 enum Combine {
-    /// The first one.
-    First,
     /// Zero if any is, else the largest.
     LargestUnlessZero,
+    /// The same in fields of two bits.
+    LargestUnlessZeroByField,
     /// The largest.
     Largest,
     /// All their bits.
@@ -76,8 +76,8 @@ const FINALIZER: u16 = 0x0400;
 static ROWS: [Row; 11] = [
     row(Tag::ISA_CLASS, format::BYTE, Combine::LargestUnlessZero, Absent::Counts(0)),
     row(Tag::INST_TENSORMAP_V1, format::BYTE, Combine::Union, Absent::Counts(3)),
-    until(Rule::TensorCoreGenerationByAll, row(Tag::INST_TCGEN05_MMA, format::BYTE, Combine::First, Absent::Ignored)),
-    since(Rule::TensorCoreGenerationByAll, row(Tag::INST_TCGEN05_MMA, format::BYTE, Combine::First, Absent::Drops)),
+    until(Rule::TensorCoreGenerationByAll, row(Tag::INST_TCGEN05_MMA, format::BYTE, Combine::LargestUnlessZeroByField, Absent::Counts(0))),
+    since(Rule::TensorCoreGenerationByAll, row(Tag::INST_TCGEN05_MMA, format::BYTE, Combine::LargestUnlessZeroByField, Absent::Drops)),
     row(Tag::ENABLE_OPPORTUNISTIC_FINALIZATION, format::BYTE, Combine::Agreed(1), Absent::Counts(1)),
     until(Rule::FinalizerIsaVersion, row(Tag::MERCURY_ISA_MAJOR_MINOR_VERSION, format::HALF, Combine::Largest, Absent::Counts(0x0100))),
     since(Rule::FinalizerIsaVersion, row(Tag::MERCURY_ISA_MAJOR_MINOR_VERSION, format::HALF, Combine::Largest, Absent::Ignored)),
@@ -109,10 +109,11 @@ impl Row {
             Absent::Ignored | Absent::Drops => *value,
         });
         counted.reduce(|all, value| match self.combine {
-            Combine::First | Combine::FastPath => all,
+            Combine::FastPath => all,
             Combine::LargestUnlessZero if all == 0 || value == 0 => 0,
             Combine::LargestUnlessZero | Combine::Largest | Combine::Finalizer => all.max(value),
             Combine::Union => all | value,
+            Combine::LargestUnlessZeroByField => by_fields(all, value),
             Combine::Agreed(otherwise) => {
                 if all == value {
                     all
@@ -122,6 +123,14 @@ impl Row {
             }
         })
     }
+}
+
+/// Two values of fields of two bits each: of every field, zero if either is, else the larger.
+fn by_fields(one: u16, other: u16) -> u16 {
+    (0..u16::BITS).step_by(2).fold(0, |fields, shift| {
+        let (one, other) = (one >> shift & 3, other >> shift & 3);
+        fields | if one == 0 || other == 0 { 0 } else { one.max(other) } << shift
+    })
 }
 
 /// What an object says.
@@ -277,7 +286,11 @@ mod tests {
             (Tag::ISA_CLASS, "13.0", &[Some(1), Some(0), Some(2)], Some(0)),
             (Tag::INST_TENSORMAP_V1, "13.4", &[Some(1), Some(2)], Some(3)),
             (Tag::INST_TCGEN05_MMA, "13.1", &[Some(5), None], None),
-            (Tag::INST_TCGEN05_MMA, "13.0", &[Some(5), None], Some(5)),
+            (Tag::INST_TCGEN05_MMA, "13.0", &[Some(5), None], Some(0)),
+            (Tag::INST_TCGEN05_MMA, "13.0", &[Some(1), Some(6)], Some(2)),
+            (Tag::INST_TCGEN05_MMA, "13.0", &[Some(6), Some(4), Some(5)], Some(4)),
+            (Tag::INST_TCGEN05_MMA, "13.1", &[Some(3), Some(4)], Some(0)),
+            (Tag::INST_TCGEN05_MMA, "13.0", &[Some(7), Some(8)], Some(8)),
             (Tag::ENABLE_OPPORTUNISTIC_FINALIZATION, "13.0", &[Some(2), Some(2)], Some(2)),
             (Tag::ENABLE_OPPORTUNISTIC_FINALIZATION, "13.0", &[Some(2), None], Some(1)),
             (Tag::MERCURY_ISA_MAJOR_MINOR_VERSION, "13.2", &[None], Some(0x0100)),
