@@ -2,8 +2,10 @@
 
 #![forbid(unsafe_code)]
 
+use cubin::release::Release;
 use cubin::target::Target;
 use cuweld::Demand;
+use cuweld::imitations::Imitations;
 use cuweld::inputs::{RawInput, Unknown, UnpackOptions};
 use cuweld::options::{Options, OutputKind};
 
@@ -76,7 +78,7 @@ impl<'data> Pair<'data> {
             verbose: bit(2),
             output: if bit(3) { OutputKind::Relocatable } else { OutputKind::Executable },
             extra_warnings: bit(4),
-            imitate_defects: bit(5),
+            imitations: if bit(5) { Imitations::of(Release::newest()) } else { Imitations::NONE },
             ..Options::new(self.target())
         }
     }

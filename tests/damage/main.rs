@@ -9,6 +9,7 @@ mod chain;
 mod containers;
 #[cfg(unix)]
 mod products;
+mod whole;
 
 use cubin::target::Target;
 use cuweld::Input;
@@ -32,6 +33,8 @@ const SAMPLES: &[(&str, &str, &str)] = &[
     ("common_variables", "sm_75", "a"),
     ("weak_then_strong", "sm_75", "b"),
     ("indirect_calls", "sm_80", "a"),
+    ("kept_kernels", "sm_90", "a"),
+    ("whole_program", "sm_90", "a"),
 ];
 
 /// The name that the damaged file goes by.

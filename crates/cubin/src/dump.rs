@@ -56,6 +56,7 @@ impl<'file, 'data> Dump<'file, 'data> {
         let kind = match header.kind {
             elf::ET_REL => "relocatable",
             elf::ET_EXEC => "linked",
+            elf::ET_WHOLE_PROGRAM => "whole program",
             _ => "unknown",
         };
         let toolkit = |number: Option<u32>| number.map_or("unknown".to_owned(), |number| number.to_string());

@@ -84,7 +84,7 @@ record! {
     Header, 64 {
         /// Magic number, class, data encoding, version, OS ABI and ABI version.
         ident: [u8; 16],
-        /// What kind of file: [`ET_REL`], [`ET_EXEC`].
+        /// What kind of file: [`ET_REL`], [`ET_EXEC`], [`ET_WHOLE_PROGRAM`].
         kind: u16,
         /// [`EM_CUDA`].
         machine: u16,
@@ -244,6 +244,7 @@ constants! {
         ET_NONE = 0, "No file type.";
         ET_REL = 1, "A relocatable file: the compiler's or a relocatable link's output.";
         ET_EXEC = 2, "A linked file.";
+        ET_WHOLE_PROGRAM = 0xff00, "A relocatable file that is a whole program but for library functions (`ptxas -ewp`).";
         SHN_UNDEF = 0, "Section of an undefined symbol.";
         SHN_LORESERVE = 0xff00, "First section index with a special meaning. From so many sections on, counts and \
             indices move elsewhere: the number of sections to section 0's size, the index of the section names to \

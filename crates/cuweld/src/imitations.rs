@@ -63,9 +63,18 @@ imitations! {
     LoneKernelKeepsItsOwn "13.0", ["sparsity_one_kernel"],
         "Does not raise a program's only entry function to what the functions need that it calls.",
         "The driver prepares too little.";
-    LoneKernelIsEverything "13.0", [],
-        "With one entry function, removes functions that only unified functions call.",
-        "Unified functions are entered from other programs.";
+    LoneKernelIsEverything "13.0", ["kept_kernels"],
+        "With one entry function that may be launched, removes functions that only unified functions call, and does not count entry functions that stay because their address is taken: they get no stack size, and what only they call is removed.",
+        "Unified functions are entered from other programs, and device code can launch what it has the address of. A result in which such an entry function calls what was removed is refused.";
+    CallsOfAddressTaken "13.0", ["address_taken"],
+        "Removes what only functions call that stay because their address is taken, and functions whose address is taken by way of a definition that was discarded.",
+        "Their calls lead nowhere, and other modules can be given their address.";
+    FramesOfInnerFunctions "13.0", ["whole_program_recursion"],
+        "From `sm_100` on, says in the machine's view of all functions of a whole program's kernel (`-ewp`) that their frame is that of the last.",
+        "Each has a frame of its own.";
+    NullSymbolInShared "13.0", ["whole_program"],
+        "On `sm_90`, gives the null symbol the start of the shared memory of whole programs (`-ewp`).",
+        "The null symbol has no address.";
     FirstStubDecidesPool "13.0", [],
         "Gives stubs of unified functions no part of the shared-memory pool unless the first has one.",
         "Shared variables of the others overlap.";

@@ -10,7 +10,7 @@ use crate::phases::stages::{Planned, Settled};
 use crate::phases::{
     attributes, callgraph, components, early_exit, finalize, image_size, info, intern, layout, listing, live, load,
     machine_debug, merge, names, number, propagate, references, registers, relocate, reserved, resolve, undefined, unified,
-    usage, versions, why_live,
+    usage, verify, versions, whole_programs, why_live,
 };
 
 /// Links `inputs`, and lets `save` do with the file what it will.
@@ -24,6 +24,7 @@ pub fn link_with<Image>(
     // Read and check everything once. From here on, offsets, indices and sizes of inputs are known to be valid.
     let inputs = &observer.phase(Phase::Load, || load::load(inputs, options, report))??;
     versions::check(inputs, options, report)?;
+    whole_programs::check(inputs, options, report)?;
     // One number per name.
     let interned = observer.phase(Phase::Intern, || intern::intern(inputs))?;
     // Symbol resolution. From here on there are no new symbols, and each has its prevailing definition.
@@ -60,6 +61,7 @@ pub fn link_with<Image>(
         let account = why_live::list(&why_live::Facts { inputs, resolution, graph, live, attributes, options }, report);
         undefined::check(inputs, resolution, live, options, report);
         versions::check_parameters(inputs, resolution, options, report);
+        verify::check(inputs, resolution, live, plan, options, report);
         reserved::check(&reserved::Facts { resolution, live, attributes, properties }, options, report);
         let facts = registers::Facts { inputs, resolution, graph, usage, live, attributes, properties, plan };
         registers::check(&facts, options, report);

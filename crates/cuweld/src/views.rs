@@ -93,14 +93,16 @@ struct Pair {
 }
 
 /// The kinds of sections that differ in more than the prefix of their names. (Code, too, is in the table for its type.)
-static PAIRS: [Pair; 12] = [
+static PAIRS: [Pair; 14] = [
     pair(".text.", ".text.", SectionType::PROGBITS, SectionType::CAPSULE),
     pair(".nv.info", ".nv.info", SectionType::INFO, SectionType::MERCURY_INFO),
     pair(".nv.constant3", ".nv.constant.user", SectionType::CONSTANT_3, SectionType::MERCURY_CONSTANT_USER),
+    pair(".nv.constant4", ".nv.constant.pic", SectionType::CONSTANT_4, SectionType::MERCURY_CONSTANT_PIC),
     pair(".nv.constant2.", ".nv.constant.optimizer.", SectionType::CONSTANT_2, SectionType::MERCURY_CONSTANT_OPTIMIZER),
     pair(".nv.constant0.", TEXTURE_SLOTS, SectionType::CONSTANT_0, SectionType::MERCURY_CONSTANT_IMAGES),
     pair(".rela.nv.constant0.", ".rela.nv.constant.entry_image_header_indices.", SectionType::RELA, SectionType::MERCURY_RELA),
     pair(".rela.nv.constant3", ".rela.nv.constant.user", SectionType::RELA, SectionType::MERCURY_RELA),
+    pair(".rela.nv.constant4", ".rela.nv.constant.pic", SectionType::RELA, SectionType::MERCURY_RELA),
     pair(".rela.nv.constant2.", ".rela.nv.constant.optimizer.", SectionType::RELA, SectionType::MERCURY_RELA),
     pair(".nv.resolvedrela", ".nv.resolvedrela", SectionType::RESOLVED_RELA, SectionType::MERCURY_RESOLVED_RELA),
     pair(".symtab", ".symtab", SectionType::SYMTAB, SectionType::MERCURY_SYMTAB),
@@ -188,6 +190,6 @@ mod tests {
         assert_eq!(machine_name(".rela.nv.constant.optimizer.f"), Some((".rela.nv.constant2.", "f")));
         assert_eq!(machine_name(".nv.constant0.f"), None);
         assert_eq!(machine_name(".text.f"), None);
-        assert_eq!(function_constants(Views::Two), PAIRS[3].mercury_name);
+        assert_eq!(function_constants(Views::Two), PAIRS[4].mercury_name);
     }
 }

@@ -407,6 +407,24 @@ fn action(action: &Action, text: &mut String) {
                       \x20       st.local.u8 [%pointer], %acc;\n\
                       \x20       ld.local.u8 %old, [frame];\n        add.u32 %acc, %acc, %old;\n";
         }
+        Action::SharedBarrier { looped } => {
+            *text += "        .shared .align 8 .b64 gate[4];\n        .reg .b32 %at;\n        mov.u32 %at, gate;\n";
+            *text += match looped {
+                false => "        mbarrier.init.shared.b64 [%at], 1;\n",
+                true => {
+                    "        .reg .pred %more;\n        again: mbarrier.init.shared.b64 [%at], 2;\n        add.u32 %at, %at, 8;\n\
+                     \x20       setp.lt.u32 %more, %at, %acc;\n        @%more bra again;\n"
+                }
+            };
+        }
+        Action::TensorCopy => {
+            *text += "        .shared .align 128 .b8 tile[128];\n        .shared .align 8 .b64 gate;\n        .reg .b32 %at, %by;\n\
+                      \x20       mov.u32 %at, tile;\n        mov.u32 %by, gate;\n\
+                      \x20       cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%at], [%sink, {%acc}], [%by];\n";
+        }
+        Action::AskConstant => {
+            *text += "        .reg .pred %is;\n        isspacep.const %is, %sink;\n        @%is add.u32 %acc, %acc, 7;\n";
+        }
         Action::Barrier(number) => put(text, format_args!("        bar.sync {number};\n")),
         Action::AnyBarrier => {
             *text += "        .reg .b32 %which;\n        and.b32 %which, %acc, 15;\n        bar.sync %which;\n";

@@ -7,7 +7,7 @@
 use super::classes::{CLASSES, Classes};
 use super::mistakes;
 use super::model::{
-    Action, Alias, DebugInfo, Function, FunctionRef, Initial, Linkage, Pointer, Program, Role, Shape, Signature, Space,
+    Action, Alias, DebugInfo, Form, Function, FunctionRef, Initial, Linkage, Pointer, Program, Role, Shape, Signature, Space,
     SystemCall, Unit, Variable, VariableRef,
 };
 use super::rng::Rng;
@@ -86,17 +86,30 @@ struct Place {
     dead: bool,
     kernel: bool,
     independent_samplers: bool,
+    /// The number of the virtual architecture.
+    virtual_number: u32,
+}
+
+/// The number in the name of an architecture.
+fn number(name: &str) -> u32 {
+    name.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
 }
 
 /// The program of a seed.
 pub fn program(seed: u64, targets: &[&'static str], classes: &Classes) -> Program {
     let mut rng = Rng::new(seed);
     let target = *rng.pick(targets);
-    let count = rng.weighted(&[(15, 1), (30, 2), (25, 3), (12, 4), (8, 5), (5, 6), (5, 7)]);
+    let is_whole = classes.has("whole-program") && rng.chance(70);
+    let count = if is_whole { 1 } else { rng.weighted(&[(15, 1), (30, 2), (25, 3), (12, 4), (8, 5), (5, 6), (5, 7)]) };
     let plan = plan(&mut rng, count, classes);
     let mut program = Program { target, units: Vec::new(), options: Vec::new(), index: None };
     for index in 0..count {
         program.units.push(unit(&mut rng, index, target, &plan, classes));
+        program.units[index].form = match is_whole {
+            true => Form::WholeProgram,
+            false if classes.has("position-independent") && rng.chance(60) => Form::PositionIndependent,
+            false => Form::Relocatable,
+        };
     }
     // Copies of a weak function are often equal except for the unit's virtual architecture.
     share_bodies(&mut rng, &mut program);
@@ -241,6 +254,7 @@ fn unit(rng: &mut Rng, index: usize, target: &'static str, plan: &Plan, classes:
         _ => DebugInfo::None,
     };
     let independent_samplers = classes.has("textures") && rng.chance(50);
+    let virtual_number = number(virtual_arch);
     let mut unit = Unit { name: format!("u{index}"), virtual_arch, real_arch, debug, independent_samplers, ..Unit::default() };
     for planned in &plan.variables {
         if let Some(linkage) = planned.places[index] {
@@ -255,7 +269,14 @@ fn unit(rng: &mut Rng, index: usize, target: &'static str, plan: &Plan, classes:
     }
     for (place, planned) in plan.functions.iter().enumerate() {
         if let Some(linkage) = planned.places[index] {
-            let at = Place { unit: index, index: Some(place), dead: planned.what.dead, kernel: false, independent_samplers };
+            let at = Place {
+                unit: index,
+                index: Some(place),
+                dead: planned.what.dead,
+                kernel: false,
+                independent_samplers,
+                virtual_number,
+            };
             let body = body(rng, at, plan, classes);
             let role = Role::Device(planned.what.signature);
             unit.functions.push(Function { name: planned.name.clone(), linkage, role, body });
@@ -267,7 +288,7 @@ fn unit(rng: &mut Rng, index: usize, target: &'static str, plan: &Plan, classes:
     }
     for planned in &plan.kernels {
         if let Some(linkage) = planned.places[index] {
-            let at = Place { unit: index, index: None, dead: false, kernel: true, independent_samplers };
+            let at = Place { unit: index, index: None, dead: false, kernel: true, independent_samplers, virtual_number };
             let body = body(rng, at, plan, classes);
             let role = Role::Kernel { extra_bytes: planned.what, bounds: bounds(rng, classes) };
             unit.functions.push(Function { name: planned.name.clone(), linkage, role, body });
@@ -370,6 +391,8 @@ fn action(rng: &mut Rng, place: Place, plan: &Plan, classes: &Classes) -> Option
         (on(3, "constants"), 12),
         (on(5, "system"), 13),
         (on(14, "textures"), 14),
+        (on(8, "shared-barriers"), 15),
+        (on(4, "ask-constant"), 16),
     ]);
     Some(match choice {
         0 => Action::Call(function(rng, place, plan, classes)?),
@@ -417,6 +440,10 @@ fn action(rng: &mut Rng, place: Place, plan: &Plan, classes: &Classes) -> Option
             SystemCall::Release,
             SystemCall::Assert,
         ])),
+        15 if place.virtual_number >= 90 && rng.chance(25) => Action::TensorCopy,
+        15 if place.virtual_number >= 80 => Action::SharedBarrier { looped: rng.chance(30) },
+        15 => return None,
+        16 => Action::AskConstant,
         _ if rng.chance(35) => Action::ReadSurface(format!("surface{}", rng.below(3))),
         _ => Action::ReadTexture {
             texture: format!("texture{}", rng.below(3)),
@@ -480,10 +507,12 @@ fn share_bodies(rng: &mut Rng, program: &mut Program) {
                     || unit.variables.iter().any(|other| other.name == name && other.linkage == Linkage::Local)
             })
         };
-        let independent = program.units[unit].independent_samplers;
+        let (independent, at_least) = (program.units[unit].independent_samplers, number(program.units[unit].virtual_arch));
         let fits = first.body.iter().all(|action| {
             !action.names().into_iter().any(local)
                 && !matches!(action, Action::TakeKernelAddress(_))
+                && (at_least >= 90 || !matches!(action, Action::TensorCopy))
+                && (at_least >= 80 || !matches!(action, Action::SharedBarrier { .. }))
                 && !matches!(action, Action::ReadTexture { sampler, .. } if sampler.is_some() != independent)
         });
         if fits {

@@ -54,6 +54,8 @@ pub struct Unit {
     pub real_arch: &'static str,
     /// Whether CUDA 12.9 assembles it.
     pub by_cuda_12: bool,
+    /// How it is assembled.
+    pub form: Form,
     /// Line tables or full debug information.
     pub debug: DebugInfo,
     /// Whether textures and samplers are separate (`texmode_independent`).
@@ -66,6 +68,18 @@ pub struct Unit {
     pub aliases: Vec<Alias>,
     /// The functions and variables of this unit that are unified.
     pub unified: BTreeSet<String>,
+}
+
+/// How a unit is assembled.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Form {
+    /// To be linked with others.
+    #[default]
+    Relocatable,
+    /// The same, with the addresses that it needs in a constant bank.
+    PositionIndependent,
+    /// To be linked with the device runtime library alone.
+    WholeProgram,
 }
 
 /// How much debug information a unit carries.
@@ -306,6 +320,15 @@ pub enum Action {
     },
     /// Declares and writes a local array of this size, which makes a stack frame.
     OwnStack(usize),
+    /// Initialises a barrier in shared memory (mbarrier), once or in a loop.
+    SharedBarrier {
+        /// Whether it is done in a loop, so that the compiler can not count.
+        looped: bool,
+    },
+    /// Copies to shared memory by a tensor map.
+    TensorCopy,
+    /// Tells a pointer to constants from others.
+    AskConstant,
     /// Waits at a barrier.
     Barrier(usize),
     /// Waits at a barrier whose number is computed.

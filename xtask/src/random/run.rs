@@ -12,7 +12,7 @@ use cubin_diff::signature::{self, CUWELD, signed_as};
 use super::difference::{self, Difference};
 use super::emit;
 use super::leftovers;
-use super::model::{DebugInfo, Program, Unit};
+use super::model::{DebugInfo, Form, Program, Unit};
 use super::recoded::{Recoded, recoded};
 use super::relink;
 use super::unified;
@@ -109,7 +109,13 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
 
 /// The words that the assembler gets for a unit.
 fn assembler_arguments(unit: &Unit) -> Vec<String> {
-    let mut words = vec!["-c".to_owned(), format!("-arch={}", unit.real_arch)];
+    let form: &[&str] = match unit.form {
+        Form::Relocatable => &["-c"],
+        Form::PositionIndependent => &["-c", "-pic", "true"],
+        Form::WholeProgram => &["-ewp"],
+    };
+    let mut words: Vec<String> = form.iter().map(|word| (*word).to_owned()).collect();
+    words.push(format!("-arch={}", unit.real_arch));
     match unit.debug {
         DebugInfo::None => {}
         DebugInfo::Lines => words.push("-lineinfo".into()),

@@ -160,8 +160,13 @@ messages! {
          check whether there is a newer version of the linker. With `--release` or `--compat`, such objects are refused.";
     3023 Error NewerApi { file: String, found: u32, newest: i32 } "Object '{file}' has cuda-api-version of {found} which is greater than version on link line ({newest})"
         "A function of the object was compiled for a newer version of the driver's interface than '-cuda-api-version' allows.";
+    3023 Warning BesideWholeProgram { file: String } "'{file}': -ewp compiled objects should only link with libcudadevrt"
+        "Another input was compiled as a whole program (nvcc -ewp), which can only call functions of the device runtime library. Its shared \
+         memory is laid out already. Compile it to be linked with others instead (-rdc=true).";
     3024 Fatal NoUnifiedIndex {} "Unified symbols found but index file not specified."
         "An object has unified functions or variables, whose places in tables an index file gives (`-uidx`).";
+    3025 Fatal OldWholeProgram { file: String } "linking with -ewp objects requires using current toolkit"
+        "An input was compiled as a whole program (nvcc -ewp), and one of the inputs was made by an older toolkit. Compile them again.";
     3026 Fatal NotForTheTarget { file: String, target: String, compiled_for: String } "Input file '{file}' holds machine code for '{compiled_for}' that does not run on '{target}' as it is"
         "The object is for another GPU of the same family, and uses instructions that have to be generated anew for the target. \
          This linker generates no code. Compile the object for the target, or give the toolkit's linker as --finalizer: the link \
@@ -263,6 +268,12 @@ messages! {
         "The function is kept because its address is taken, but nothing that a kernel reaches calls through such a pointer.";
     3209 Error MixedTensorGroups { kernel: String } "Function '{kernel}' uses single CTA(.cta_group::1) and CTA pair granularity(.cta_group::2) and that is not allowed."
         "A kernel can use tensor memory for single blocks or for pairs of them, not both.";
+    3210 Fatal RemovedButNeeded { name: String, referrer: String, file: String } "'{name}' was removed, but '{referrer}' in '{file}' refers to it"
+        "What stays would call a function that is not there. Either an object's call graph does not list the call, so that the object is \
+         damaged; or a kernel stays for its address while one other is used, in a result like the reference linker's, which removes what it calls.";
+    3211 Error NoCode { name: String } "'{name}' has no code in the result"
+        "A kernel, or a function that one of them calls, would be in the result without its code. That is a mistake of the linker, or an \
+         object is damaged in a way that was not found before.";
     3300 Warning LimitedByInput { file: String, number: u32 } "Output is limited to run on SM Arch '{number}' only due to limitations in input file {file}"
         "The object holds machine code alone, without the form from which code for other GPUs of the family is made.";
     3301 Warning LimitedByMissingProperty { file: String, number: u32, property: &'static str } "Output is limited to run on SM Arch '{number}' only, due to missing attribute '{property}' in input file '{file}'"

@@ -104,6 +104,8 @@ pub struct FunctionAttributes {
     pub registers: u32,
     /// How many bytes of stack its code uses.
     pub frame: u32,
+    /// Whether its object says that nobody knows how much stack it needs with the functions inside of it.
+    pub unknown_stack: bool,
     /// The most registers that it may use, with everything it calls.
     pub register_limit: Option<u32>,
     /// How many bytes of the stack for returns and reconvergence its code uses, if it says so.
@@ -198,6 +200,7 @@ fn read_one(
         let symbol = &inputs.symbols()[definition];
         result.registers = symbol.registers;
         result.frame = symbol.frame;
+        result.unknown_stack = inputs.files()[file].unknown_stacks.binary_search(&definition).is_ok();
     }
     let info = inputs.attached(code).find(|&section| inputs.sections()[section].role == Role::FunctionInfo);
     let Some(info) = info else { return result };

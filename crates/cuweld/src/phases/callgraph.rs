@@ -22,6 +22,7 @@
 use super::load::{CallRecord, Inputs};
 use super::resolve::{Fate, Resolution};
 use crate::id::{FunctionId, Id, IdMap, IdVec, InputSymbolId, Lists, PrototypeId};
+use crate::imitations::Imitation;
 use crate::options::Options;
 use std::collections::{HashMap, HashSet};
 
@@ -125,6 +126,7 @@ pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>, opti
         taken: IdVec::filled(None, functions),
         prototype: IdVec::filled(None, functions),
         nameless: None,
+        drops_lost_addresses: options.imitates(Imitation::CallsOfAddressTaken),
     };
     for object in inputs.files().iter() {
         let mut taken_here: IdMap<InputSymbolId, &'data str> = IdMap::default();
@@ -132,7 +134,16 @@ pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>, opti
             if let CallRecord::AddressTaken { function, prototype } = record {
                 taken_here.insert(function, prototype);
             }
-            builder.record(record, resolution, &taken_here);
+            let is_within = |caller: InputSymbolId, callee: InputSymbolId| {
+                let is_inner = |symbol: InputSymbolId| inputs.symbols()[symbol].is_inner_function();
+                (is_inner(caller) || is_inner(callee)) && resolution.function(caller) == resolution.function(callee)
+            };
+            // What inner functions do is done by the function whose code they are part of.
+            match record {
+                CallRecord::Call { caller, callee } if is_within(caller, callee) => {}
+                CallRecord::Reference { caller, function } if is_within(caller, function) => {}
+                _ => builder.record(record, resolution, &taken_here),
+            }
         }
     }
     let mut targets: Vec<(PrototypeId, FunctionId)> =
@@ -167,6 +178,8 @@ struct Builder<'data> {
     taken: IdVec<FunctionId, Option<PrototypeId>>,
     prototype: IdVec<FunctionId, Option<PrototypeId>>,
     nameless: Option<PrototypeId>,
+    /// Whether an address that is taken of a definition which was discarded does not count as one of the prevailing definition.
+    drops_lost_addresses: bool,
 }
 
 impl<'data> Builder<'data> {
@@ -182,7 +195,8 @@ impl<'data> Builder<'data> {
         }
     }
 
-    /// Takes up a record. Those of a discarded definition do not count, except that they still give its prototype.
+    /// Takes up a record. Those of a discarded definition do not count, except that they still give its prototype, and that the address
+    /// which an object takes of its own definition is that of the prevailing one.
     fn record(
         &mut self,
         record: CallRecord<'data>,
@@ -192,18 +206,18 @@ impl<'data> Builder<'data> {
         let lost = |symbol: InputSymbolId| resolution.fate(symbol) == Fate::Lost;
         let function = |symbol: InputSymbolId| resolution.function(symbol);
         match record {
-            CallRecord::Call { caller, .. }
-            | CallRecord::Reference { caller, .. }
-            | CallRecord::IndirectCall { caller, .. }
-            | CallRecord::AddressTaken { function: caller, .. }
+            CallRecord::Call { caller, .. } | CallRecord::Reference { caller, .. } | CallRecord::IndirectCall { caller, .. }
                 if lost(caller) => {}
+            CallRecord::AddressTaken { function, .. } if self.drops_lost_addresses && lost(function) => {}
             CallRecord::Call { caller, callee } => {
                 if let (Some(caller), Some(callee)) = (function(caller), function(callee)) {
                     self.calls.push((caller, callee));
                 }
             }
             CallRecord::AddressTaken { function: symbol, prototype } => {
-                if let Some(taken) = function(symbol) {
+                if let Some(taken) = function(symbol)
+                    && (self.taken[taken].is_none() || !lost(symbol))
+                {
                     self.taken[taken] = Some(self.intern(prototype));
                 }
             }

@@ -14,6 +14,7 @@ use super::relocate::Referent;
 use super::resolve::Fate;
 use super::stages::Planned;
 use crate::id::{FileId, FunctionId, IdSet, InputSymbolId, SymbolId};
+use crate::imitations::Imitation;
 use crate::views::{PerView, View};
 use cubin::info::{self, Attribute, Record, format};
 use cubin::release::Rule;
@@ -49,6 +50,8 @@ impl<'facts, 'data> Deref for Facts<'facts, 'data> {
 pub struct Info {
     /// Those of the module that come from inputs: the last object's first.
     module: Vec<Encoded>,
+    /// What the machine's view has in place of these, if that is something else.
+    machine_module: Option<Vec<Encoded>>,
     /// What enters the program from outside, and the stack that it needs, which is said of the module in the order of symbols.
     stacks: Vec<Stack>,
     functions: FunctionSections,
@@ -69,13 +72,24 @@ struct Stack {
 pub fn make(facts: &Facts<'_, '_>) -> Info {
     let views = facts.options.target.views;
     let files: Vec<FileId> = facts.inputs.files().ids().rev().collect();
-    let module = files.par_iter().map(|&file| facts.module_records(file)).collect();
+    let module_of = |frames| files.par_iter().map(|&file| facts.module_records(file, frames)).collect();
+    let has_whole_program = facts.inputs.files().iter().any(|file| file.is_whole_program);
+    let blurs = facts.options.imitates(Imitation::FramesOfInnerFunctions) && views == Views::Two && has_whole_program;
+    let machine_module = blurs.then(|| module_of(Frames::OfLastInner));
+    let module = module_of(Frames::Own);
     let functions = FunctionSections::of(facts.resolution.functions().len(), views, |function, view, records, out| {
         if facts.plan.function(function).info.is_some() {
             facts.function_records(function, view, records, out);
         }
     });
-    Info { module, stacks: facts.stacks(), functions, stubs: PerView::new(views, |view| facts.stub_records(view)), views }
+    Info {
+        module,
+        machine_module,
+        stacks: facts.stacks(),
+        functions,
+        stubs: PerView::new(views, |view| facts.stub_records(view)),
+        views,
+    }
 }
 
 impl Info {
@@ -97,7 +111,8 @@ impl Info {
             tail.of_symbol(Attribute::MIN_STACK_SIZE, Referent::Symbol(stack.symbol), &size.to_le_bytes());
         }
         let mut rest = out;
-        for part in self.module.iter().chain([&tail]).map(Encoded::all) {
+        let module = self.machine_module.as_ref().filter(|_| is_machine_side(view, self.views)).unwrap_or(&self.module);
+        for part in module.iter().chain([&tail]).map(Encoded::all) {
             let (here, behind) = rest.split_at_mut(part.len());
             part.write(numbering, here);
             rest = behind;
@@ -123,6 +138,15 @@ impl Info {
 /// Whether a view is the machine's side of another.
 fn is_machine_side(view: View, views: Views) -> bool {
     view == View::Machine && views == Views::Two
+}
+
+/// Whose frames records of frame sizes speak of.
+#[derive(Copy, Clone)]
+enum Frames {
+    /// Each function's own.
+    Own,
+    /// Of functions in the same code, all of the last one.
+    OfLastInner,
 }
 
 /// The value that says that a size is not known.
@@ -155,20 +179,22 @@ impl<'data> Facts<'_, 'data> {
     }
 
     /// The records that an object has of the module.
-    fn module_records(&self, file: FileId) -> Encoded {
+    fn module_records(&self, file: FileId, frames: Frames) -> Encoded {
         let mut out = Encoded::default();
         for section in self.inputs.files()[file].sections.iter().rev().map(|id| &self.inputs.sections()[id]) {
             if section.role == Role::ModuleInfo {
                 let records: Vec<Record<'_>> = info::records(section.data).map_while(Result::ok).collect();
                 out.reserve(section.data.len(), records.len());
-                records.into_iter().rev().for_each(|record| self.module_record(file, &record, &mut out));
+                records.into_iter().rev().for_each(|record| self.module_record(file, &record, frames, &mut out));
             }
         }
         out
     }
 
-    fn module_record(&self, file: FileId, record: &Record<'_>, out: &mut Encoded) {
-        if record.attribute == Attribute::MAX_STACK_SIZE && self.options.executable() {
+    fn module_record(&self, file: FileId, record: &Record<'_>, frames: Frames, out: &mut Encoded) {
+        // What a program needs is known now, and said of its kernels alone.
+        let is_settled = matches!(record.attribute, Attribute::MAX_STACK_SIZE | Attribute::MIN_STACK_SIZE);
+        if is_settled && self.options.executable() {
             return;
         }
         let Some(raw) = record.symbols().next() else { return out.copy(record) };
@@ -183,10 +209,24 @@ impl<'data> Facts<'_, 'data> {
         }
         let Some(referent) = self.referent(symbol) else { return };
         let kernel = self.resolution.function(symbol).filter(|_| record.attribute == Attribute::REGCOUNT);
+        if let (Frames::OfLastInner, Attribute::FRAME_SIZE, Some(last)) =
+            (frames, record.attribute, self.last_inner(file, symbol))
+        {
+            return out.of_symbol(record.attribute, referent, &self.inputs.symbols()[last].frame.to_le_bytes());
+        }
         match kernel.and_then(|kernel| self.properties.of(kernel)) {
             Some(properties) => out.of_symbol(record.attribute, referent, &properties.registers.to_le_bytes()),
             None => out.of_symbol(record.attribute, referent, rest(record)),
         }
+    }
+
+    /// The last function inside the code that a function is in, if there is any.
+    fn last_inner(&self, file: FileId, symbol: InputSymbolId) -> Option<InputSymbolId> {
+        let symbols = self.inputs.symbols();
+        let is_here =
+            |other: &&InputSymbolId| symbols[**other].is_inner_function() && symbols[**other].place() == symbols[symbol].place();
+        let inner = self.inputs.files()[file].functions.iter().filter(is_here);
+        inner.max_by_key(|&&inner| symbols[inner].value).copied()
     }
 
     fn is_stub(&self, symbol: InputSymbolId) -> bool {

@@ -58,7 +58,8 @@ impl Resources<'_, '_> {
     /// Lists what the module and each kernel use, the kernel whose code comes last first.
     pub fn list(&self, report: &mut Report) {
         report.say(Message::ModuleResources { text: self.module() });
-        let mut kernels = self.live.kernels().to_vec();
+        let mut kernels = self.live.entries().to_vec();
+        kernels.retain(|&entry| !self.live.is_stub(entry));
         kernels.sort_by_key(|&kernel| self.plan.function(kernel).text);
         for kernel in kernels.into_iter().rev() {
             report.say(Message::KernelHeading { kernel: self.resolution.name(kernel).into() });
@@ -93,7 +94,7 @@ impl Resources<'_, '_> {
             Some(needs) => (needs.registers, barriers(needs), needs.stack.map_or(own.frame, |stack| stack as u32)),
             None => {
                 let barriers = flowing_row(Attribute::NUM_BARRIERS).and_then(|row| self.attributes.value(kernel, row));
-                (own.registers, barriers.unwrap_or(0), 0)
+                (own.registers, barriers.unwrap_or(0), if self.options.executable() { own.frame } else { 0 })
             }
         };
         let sections = self.plan.function(kernel);

@@ -1,9 +1,13 @@
 //! Live: garbage collection of functions.
 //!
-//! The roots are the kernels that may be launched, the stubs of unified functions, which other programs call, and functions that were
-//! asked for by name. The search follows calls, direct and through pointers. A function whose address is taken is kept even if the search
-//! does not reach it, because data may hold its address; but what only such functions call is not kept, except undefined symbols, which the
-//! driver defines. Variables are never removed.
+//! The roots are the entry functions that may be launched, those whose address is taken (device code may launch them), the stubs of
+//! unified functions, which other programs call, and functions that were asked for by name. The search follows calls, direct and
+//! through pointers. A function whose address is taken is kept even if the search does not reach it, because data may hold its
+//! address, and so is all that it calls. Variables are never removed.
+//!
+//! The reference linker removes what only such functions call, so that their calls go nowhere. If a program has one entry function
+//! that may be launched, it does the same to entry functions that stay for their address. Both are imitated only where files are
+//! compared, and the second only where it breaks nothing: see [`relocate`](super::relocate).
 
 use super::callgraph::CallGraph;
 use super::load::Inputs;
@@ -20,6 +24,7 @@ pub struct LiveSet {
     kernels: Vec<FunctionId>,
     stubs: Vec<FunctionId>,
     entries: Vec<FunctionId>,
+    kept_kernels: Vec<FunctionId>,
     never_called: Vec<FunctionId>,
     /// How many aliases that stay a function has, if any.
     aliases: IdMap<FunctionId, usize>,
@@ -36,7 +41,8 @@ impl LiveSet {
         self.live[function] && (resolution.functions()[function].kernel || resolution.code(inputs, function).is_none())
     }
 
-    /// The kernels that stay, in order of first mention.
+    /// The kernels that the program is entered at, in order of first mention: all that stay, except where the reference linker takes the
+    /// only one that may be launched for the whole program, and is imitated.
     pub fn kernels(&self) -> &[FunctionId] {
         &self.kernels
     }
@@ -50,6 +56,16 @@ impl LiveSet {
     /// stands for the whole program. What is laid out per kernel is laid out for all of them.
     pub fn entries(&self) -> &[FunctionId] {
         &self.entries
+    }
+
+    /// The kernels that stay because their address is taken, and not because they may be launched, in order of first mention.
+    pub fn kept_kernels(&self) -> &[FunctionId] {
+        &self.kept_kernels
+    }
+
+    /// Whether a kernel stays only because its address is taken.
+    pub fn is_kept_kernel(&self, function: FunctionId) -> bool {
+        self.kept_kernels.binary_search(&function).is_ok()
     }
 
     /// Whether a function is the stub of a unified function.
@@ -81,50 +97,53 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
     let is_stub = |function: FunctionId| resolution.code(inputs, function).is_some_and(|code| inputs.sections()[code].is_stub());
     let stubs: Vec<FunctionId> = functions.ids().filter(|&id| is_stub(id)).collect();
     let mut live = IdVec::filled(!options.removes_dead_code(), functions.len());
-    let mut never_called = Vec::new();
+    let mut kernels: Vec<FunctionId> = functions.ids().filter(|&id| is_kernel(id)).collect();
+    let (mut kept_kernels, mut never_called) = (Vec::new(), Vec::new());
     if options.removes_dead_code() {
-        // What is launched from the device is in a record of addresses that are taken, and host code does not tell of it.
-        let by_device = |id: FunctionId| matches!(options.kernels, KernelRoots::LaunchedByHost(_)) && graph.taken(id).is_some();
         let launched = Launched::of(&options.kernels);
-        let is_root = |id: FunctionId| is_kernel(id) && (launched.may_be(resolution.name(id)) || by_device(id));
+        let (mut entered, others) = kernels.iter().partition(|&&id| launched.may_be(resolution.name(id)));
+        kept_kernels = others;
+        kept_kernels.retain(|&id| graph.taken(id).is_some());
+        let launched_count = Vec::len(&entered);
+        if !(options.imitates(Imitation::LoneKernelIsEverything) && launched_count == 1) {
+            entered.extend(&kept_kernels);
+            entered.sort_unstable();
+        }
+        kernels = entered;
         let keep: HashSet<&str> = options.keep.iter().map(String::as_str).collect();
-        let is_kept = |id: FunctionId| keep.contains(resolution.name(id));
-        let roots: Vec<FunctionId> = functions.ids().filter(|&id| is_root(id) || is_kept(id)).collect();
+        let is_kept = |id: &FunctionId| keep.contains(resolution.name(*id));
+        let asked_for = functions.ids().filter(|id| !keep.is_empty() && is_kept(id));
         // The reference linker takes a program's only kernel for all of it, and removes what only unified functions call.
-        let follows_stubs =
-            !(options.imitates(Imitation::LoneKernelIsEverything) && functions.ids().filter(|&id| is_root(id)).count() == 1);
-        let entered = stubs.iter().copied().filter(|_| follows_stubs);
-        for function in reachable(graph, roots.into_iter().chain(entered)) {
+        let follows_stubs = !(options.imitates(Imitation::LoneKernelIsEverything) && launched_count == 1);
+        let stubs_followed = stubs.iter().copied().filter(|_| follows_stubs);
+        for function in reachable(graph, kernels.iter().copied().chain(asked_for).chain(stubs_followed)) {
             live[function] = true;
         }
         never_called = functions.ids().filter(|&id| graph.taken(id).is_some() && !live[id]).collect();
-        for &function in never_called.iter().chain(&stubs) {
-            live[function] = true;
-        }
-        let undefined: Vec<FunctionId> = functions
-            .ids()
-            .filter(|&id| live[id])
-            .flat_map(|id| graph.calls(id))
-            .copied()
-            .filter(|&callee| !is_defined(callee))
-            .collect();
-        for function in undefined {
-            live[function] = true;
+        let kept = never_called.iter().chain(&stubs).copied();
+        if options.imitates(Imitation::CallsOfAddressTaken) {
+            kept.for_each(|function| live[function] = true);
+            let live_callers = functions.ids().filter(|&id| live[id]);
+            let undefined = live_callers.flat_map(|id| graph.calls(id)).copied().filter(|&callee| !is_defined(callee));
+            undefined.collect::<Vec<_>>().into_iter().for_each(|function| live[function] = true);
+        } else {
+            reachable(graph, kept).for_each(|function| live[function] = true);
         }
     }
-    let kernels: Vec<FunctionId> = functions.ids().filter(|&id| live[id] && is_kernel(id)).collect();
     let mut entries = kernels.clone();
-    if kernels.len() != 1 {
-        entries.extend(&stubs);
-        entries.sort_unstable();
+    match *kernels {
+        // What is laid out per kernel is laid out for these, even if the program is not entered there.
+        [kernel] if kept_kernels.binary_search(&kernel).is_err() => entries.extend(&kept_kernels),
+        _ => entries.extend(&stubs),
     }
+    entries.sort_unstable();
     let mut aliases = IdMap::default();
     for (_, alias) in functions.enumerate().filter(|(id, _)| resolution.has_aliases() && live[*id]) {
         if let Some(function) = alias.alias_of {
             *aliases.entry(function).or_default() += 1;
         }
     }
-    LiveSet { live, kernels, stubs, entries, never_called, aliases }
+    LiveSet { live, kernels, stubs, entries, kept_kernels, never_called, aliases }
 }
 
 /// Every function that calls from `roots` may reach, roots included.

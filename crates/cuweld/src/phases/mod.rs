@@ -28,5 +28,7 @@ pub mod strings;
 pub mod undefined;
 pub mod unified;
 pub mod usage;
+pub mod verify;
 pub mod versions;
+pub mod whole_programs;
 pub mod why_live;

@@ -227,7 +227,7 @@ impl Facts<'_, '_> {
         for component in 0..self.components.len() {
             let mut flow = Flow::empty();
             let mut externs = Vec::new();
-            let (mut frame, mut return_frame) = (0, 0);
+            let (mut frame, mut return_frame, mut is_unknown) = (0, 0, false);
             let (mut deepest, mut deepest_return) = (Some(0), Some(0));
             let deeper = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a.max(b));
             for &node in self.components.members(component) {
@@ -235,6 +235,7 @@ impl Facts<'_, '_> {
                     let function = FunctionId::from_index(node as usize);
                     let attributes = self.attributes.of(function);
                     (frame, return_frame) = (attributes.frame.into(), attributes.return_stack.unwrap_or(0).into());
+                    is_unknown |= attributes.unknown_stack;
                     self.add_own(function, &mut flow, &mut externs);
                 }
                 for next in self.graph.successors(node) {
@@ -255,7 +256,7 @@ impl Facts<'_, '_> {
                 }
             }
             // A component without a cycle is a single node, so its frame is the only one.
-            let known = !self.components.is_cyclic(component);
+            let known = !self.components.is_cyclic(component) && !is_unknown;
             flow.stack = deepest.filter(|_| known).map(|deepest| deepest + frame);
             flow.return_stack = deepest_return.filter(|_| known).map(|deepest| deepest + return_frame);
             flow.externs = join_externs(externs);
@@ -413,7 +414,9 @@ impl Facts<'_, '_> {
             return;
         }
         let is_unknown = |kernel: &FunctionId| flows[self.components.of(self.graph, *kernel)].stack.is_none();
-        let kernels: Vec<FunctionId> = self.live.entries().iter().copied().filter(is_unknown).collect();
+        let is_entered = |entry: &FunctionId| self.live.is_stub(*entry) || self.live.kernels().binary_search(entry).is_ok();
+        let entries = self.live.entries().iter().copied().filter(is_entered);
+        let kernels: Vec<FunctionId> = entries.filter(is_unknown).collect();
         if !options.stack_warning_per_call {
             if let Some(diagnostic) = explain::stack::describe(&kernels, self.graph, self.components, self.resolution) {
                 report.add(diagnostic);

@@ -29,8 +29,9 @@ pub fn find<'facts, 'data>(
     components: &'facts Components,
     live: &'facts LiveSet,
 ) -> Usage<'facts, 'data> {
-    let lone_kernel = match live.kernels() {
-        [only] => Some(*only),
+    // One that stays for its address alone stands for itself.
+    let lone_kernel = match *live.kernels() {
+        [only] if !live.is_kept_kernel(only) => Some(only),
         _ => None,
     };
     Usage { graph, components, live, lone_kernel }

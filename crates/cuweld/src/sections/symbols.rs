@@ -314,6 +314,7 @@ impl Output<'_, '_> {
         let value = match self.unified.slot(function) {
             Some(slot) if view == View::Machine && self.numbering.has_two_views() => stubs::machine_value(slot),
             Some(slot) => slot,
+            None if view == View::Machine => self.inputs.machine_symbol(definition).value,
             None => self.inputs.symbols()[definition].value,
         };
         Position { section: self.plan.function(function).text, value, common: false }

@@ -27,6 +27,7 @@ use crate::id::{FunctionId, Id, IdMap, IdSet, SectionId, SymbolId};
 use crate::imitations::Imitation;
 use crate::phases::merge::{SharedPlacement, SharedVariable};
 use crate::phases::resolve::{is_dynamic, is_shared_variable};
+use crate::phases::whole_programs::laid_out_shared;
 use cubin::release::Rule;
 use cubin::target::Views;
 
@@ -242,6 +243,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
         // There can be many kernels, so no table grows one by one.
         let kernels = facts.live.entries().len();
         let mut layout = SharedLayout { has_pool: !groups.is_empty(), ..SharedLayout::default() };
+        let laid_out = facts.live.entries().iter().map(|&kernel| fixed_part(facts, kernel).size);
         layout.used.reserve(kernels);
         layout.sections.reserve(kernels + 1);
         Work {
@@ -251,7 +253,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             pool_users,
             stubs_have_pool,
             // Alignment takes what is reserved for the null pointer to the first address that is not zero.
-            pool_end: u64::from(facts.options.reserve_null_pointer),
+            pool_end: laid_out.max().unwrap_or(0).max(facts.options.reserve_null_pointer.into()),
             pool_align: 1,
             pool_end_for: IdMap::default(),
             end: IdMap::with_capacity_and_hasher(kernels, Default::default()),
@@ -311,10 +313,11 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             let variables = own.remove(&kernel).unwrap_or_default();
             let start = if variables.is_empty() { 0 } else { u64::from(self.facts.options.reserve_null_pointer) };
             let class = self.users.class_of(kernel).filter(|_| self.has_pool(kernel));
-            let mut cursor = class.and_then(|class| self.pool_end_for.get(&class)).copied().unwrap_or(start);
+            let fixed = fixed_part(self.facts, kernel);
+            let mut cursor = class.and_then(|class| self.pool_end_for.get(&class)).copied().unwrap_or(start).max(fixed.size);
             // The memory of a stub is made when it is first needed; for dynamic shared memory alone, that is after the pool.
             let is_before_pool = !self.facts.live.is_stub(kernel) || !variables.is_empty() || self.uses_pool(kernel);
-            let mut widest = if is_before_pool && self.layout.has_pool { self.pool_align } else { 1 };
+            let mut widest = if is_before_pool && self.layout.has_pool { self.pool_align.max(fixed.align) } else { fixed.align };
             for variable in dealt_merge_sort(&variables, Tie::First, &widest_first) {
                 let offset = cursor.next_multiple_of(variable.align);
                 self.layout.addresses.insert(variable.symbol, Address { offset, kernel: Some(kernel) });
@@ -365,11 +368,14 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             }
             // An empty section stays only if its alignment is that of dynamic shared memory; one with a reserved part is not empty.
             let right_align = align == DYNAMIC_ALIGN || (linked_reserved > 0 && align > DYNAMIC_ALIGN);
-            let wanted_empty = self.has_dynamic && (uses_dynamic || self.has_pool(kernel)) && right_align;
+            let is_wanted = self.has_dynamic && (uses_dynamic || self.has_pool(kernel));
+            let wanted_empty = (is_wanted && right_align) || fixed_part(self.facts, kernel).is_there;
             let present = end > 0 || wanted_empty;
             self.layout.used.insert(kernel, end);
-            let size = if present { end + reserved } else { 0 };
-            let listed = present && end + linked_reserved > 0;
+            // Where the compiler laid out nothing, nothing is added.
+            let reserves = present && (end > 0 || is_wanted || self.facts.options.target.views == Views::Two);
+            let size = if reserves { end + reserved } else { 0 };
+            let listed = reserves && end + linked_reserved > 0;
             self.layout.sections.insert(section, Extent { size, align, present, listed });
         }
     }
@@ -397,6 +403,23 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             Extent { size, align, present, listed: is_recorded && size > 0 }
         };
         self.layout.sections.insert(section, extent);
+    }
+}
+
+/// The start of a kernel's shared memory that its compiler laid out.
+struct FixedPart {
+    is_there: bool,
+    size: u64,
+    align: u64,
+}
+
+/// What the compiler laid out of a kernel's shared memory: all variables of a whole program, and none of any other.
+fn fixed_part(facts: &Facts<'_, '_>, kernel: FunctionId) -> FixedPart {
+    let section = laid_out_shared(facts.inputs, facts.resolution, kernel);
+    FixedPart {
+        is_there: section.is_some(),
+        size: section.map_or(0, |section| section.size),
+        align: section.map_or(1, |section| section.align()),
     }
 }
 

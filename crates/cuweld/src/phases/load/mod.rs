@@ -12,6 +12,7 @@ mod rows;
 mod variables;
 
 pub use demand::Demand;
+pub use read::OLDEST_WHOLE_PROGRAM;
 pub use variables::{Stretch, Variables};
 
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
@@ -97,7 +98,7 @@ pub struct ObjectFile<'data> {
     pub machine_sections: IdRange<InputSectionId>,
     /// Its symbols.
     pub symbols: IdRange<InputSymbolId>,
-    /// Those of them that are functions, in order.
+    /// Those of them that are functions, in order, but for inner ones: these come behind the function whose code they are part of.
     pub functions: Vec<InputSymbolId>,
     /// Those of them that are plain variables, in order.
     pub variables: Vec<Variables>,
@@ -111,6 +112,12 @@ pub struct ObjectFile<'data> {
     pub calls: Vec<CallRecord<'data>>,
     /// Its unified functions and variables, in the order of their records.
     pub unified: Vec<UnifiedEntry>,
+    /// Whether it is a whole program that leaves only library functions to be linked (`nvcc -ewp`): its shared memory is laid out.
+    pub is_whole_program: bool,
+    /// Functions of which the object says that nobody knows how much stack they need, as whole programs do of recursions.
+    pub unknown_stacks: Vec<InputSymbolId>,
+    /// Whether it is a part of the device runtime library.
+    pub is_runtime: bool,
     /// The toolkit that made it, as it records it: 130 for CUDA 13.0.
     pub toolkit: Option<u32>,
     /// Whether it should say that its addresses have 64 bits, and does not.
@@ -178,7 +185,7 @@ pub struct InputSection<'data> {
     pub first_attached: Option<InputSectionId>,
     /// The next section that belongs to the same target.
     pub next_attached: Option<InputSectionId>,
-    /// The function that code is the body of: the first symbol that is defined in it.
+    /// The function that code is the body of: the first symbol that is defined at its start.
     pub owner: Option<InputSymbolId>,
     /// The machine's side of the section, where the object has two views of the program.
     pub machine: Option<InputSectionId>,
@@ -313,9 +320,14 @@ impl InputSymbol<'_> {
         }
     }
 
-    /// Whether the symbol is a function, kernel or not.
+    /// Whether the symbol is a function, kernel or not, with a section of its own.
     pub fn is_function(&self) -> bool {
-        self.kind == SymbolKind::FUNCTION
+        self.kind == SymbolKind::FUNCTION && !self.is_inner_function()
+    }
+
+    /// Whether the symbol is a function inside the code of another, as whole programs have them.
+    pub fn is_inner_function(&self) -> bool {
+        self.kind == SymbolKind::FUNCTION && self.value != 0 && self.section.is_some()
     }
 
     /// Whether the symbol defines something, and is not just that of a section.

@@ -3,8 +3,8 @@
 use super::arrange::{Arrangement, is_code, is_mercury, plain_name};
 use super::variables::Symbols;
 use super::{
-    CallRecord, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Place, Role, Rows, UnifiedEntry, UnifiedTable,
-    is_shared, name_hash,
+    CallRecord, Demand, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Place, Role, Rows, UnifiedEntry,
+    UnifiedTable, is_shared, name_hash,
 };
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
@@ -94,8 +94,11 @@ pub(super) fn read<'data>(
         None => damaged(Damage("the machine's side of the program is missing".into())),
     })?;
     let reader = Reader { file: &file, arrangement, views: options.target.views };
-    reader.read(input.name, rows).map(Some).map_err(damaged)
+    reader.read(input, rows).map(Some).map_err(damaged)
 }
+
+/// The oldest toolkit whose conventions for whole programs (`-ewp`) are known.
+pub const OLDEST_WHOLE_PROGRAM: u32 = 130;
 
 /// What helps where code would have to be generated.
 const COMPILE_OR_HAND_OVER: &str = "compile it for the target, or name the toolkit's linker with --finalizer";
@@ -160,16 +163,16 @@ struct Reader<'file, 'data> {
 }
 
 impl<'data> Reader<'_, 'data> {
-    fn read(&self, name: &'data str, mut rows: Rows<'_, 'data>) -> Result<ObjectFile<'data>, Damage> {
+    fn read(&self, input: &Input<'data>, mut rows: Rows<'_, 'data>) -> Result<ObjectFile<'data>, Damage> {
         self.read_sections(rows.sections)?;
-        let Symbols { functions, variables, definitions } = self.read_symbols(&mut rows)?;
-        self.read_attributes(rows.sections, rows.symbols)?;
+        let Symbols { functions, variables, definitions, .. } = self.read_symbols(&mut rows)?;
+        let unknown_stacks = self.read_attributes(rows.sections, rows.symbols)?;
         self.read_machine_symbols(rows.symbols, rows.machine_symbols)?;
         self.check_relocations(rows.sections, rows.symbols)?;
         let section = InputSectionId::from_index;
         let linked = self.arrangement.linked();
         let mut file = ObjectFile {
-            name,
+            name: input.name,
             sections: IdRange::new(section(0), section(linked)),
             machine_sections: IdRange::new(section(linked), section(rows.sections.len())),
             symbols: IdRange::new(InputSymbolId::from_index(0), InputSymbolId::from_index(rows.symbols.len())),
@@ -180,6 +183,9 @@ impl<'data> Reader<'_, 'data> {
             virtual_sm: self.file.virtual_sm(),
             calls: self.calls(rows.symbols)?,
             unified: self.unified(rows.sections, rows.symbols)?,
+            is_whole_program: self.file.header().kind == cubin::elf::ET_WHOLE_PROGRAM,
+            unknown_stacks,
+            is_runtime: input.demand == Demand::Runtime,
             toolkit: self.file.toolkit(),
             lacks_address_size: self.file.lacks_address_size(),
         };
@@ -297,7 +303,9 @@ impl<'data> Reader<'_, 'data> {
                         symbol.name, code.name
                     )));
                 }
-                code.owner.get_or_insert(id);
+                if symbol.value == 0 {
+                    code.owner.get_or_insert(id);
+                }
             }
             let alignment_is_value = place == Place::Common || is_shared(symbol.other);
             if alignment_is_value
@@ -324,6 +332,18 @@ impl<'data> Reader<'_, 'data> {
             *hash = if symbol.binding == Binding::LOCAL { 0 } else { name_hash(symbol.name.as_bytes()) };
             found.add(id, row, home);
         }
+        for (section, raw) in rows.sections.iter().zip(self.arranged()).take(self.arrangement.linked()) {
+            if section.role == Role::Text && section.owner.is_some() && section.data.is_empty() {
+                return Err(Damage::of(raw, "a function has no code".into()));
+            }
+        }
+        let owner = |function: InputSymbolId| match rows.symbols[function.index()].place() {
+            Place::Section(section) => rows.sections[section.index() - rows.first_section].owner,
+            _ => Some(function),
+        };
+        found
+            .place_inner_functions(owner)
+            .map_err(|inner| Damage(format!("function '{}' is inside the code of no other", rows.symbols[inner.index()].name)))?;
         Ok(found)
     }
 
@@ -341,8 +361,14 @@ impl<'data> Reader<'_, 'data> {
         Ok(())
     }
 
-    /// Checks every attribute record, and notes the two that concern all functions with their symbols.
-    fn read_attributes(&self, sections: &[InputSection<'data>], symbols: &mut [InputSymbol<'data>]) -> Result<(), Damage> {
+    /// Checks every attribute record, and notes the two that concern all functions with their symbols. Gives the functions that are
+    /// said to need an unknown size of stack.
+    fn read_attributes(
+        &self,
+        sections: &[InputSection<'data>],
+        symbols: &mut [InputSymbol<'data>],
+    ) -> Result<Vec<InputSymbolId>, Damage> {
+        let mut unknown_stacks = Vec::new();
         for (raw, section) in self.arranged().zip(sections).take(self.arrangement.linked()) {
             if section.role == Role::Compatibility {
                 check_compatibility(raw)?;
@@ -374,12 +400,16 @@ impl<'data> Reader<'_, 'data> {
                     match record.attribute {
                         Attribute::REGCOUNT => symbols[symbol as usize].registers = value,
                         Attribute::FRAME_SIZE => symbols[symbol as usize].frame = value,
+                        Attribute::MIN_STACK_SIZE if value == u32::MAX => {
+                            unknown_stacks.push(InputSymbolId::from_index(symbol as usize));
+                        }
                         _ => {}
                     }
                 }
             }
         }
-        Ok(())
+        unknown_stacks.sort_unstable();
+        Ok(unknown_stacks)
     }
 
     /// Checks that every relocation names a symbol and patches bytes that are there.
@@ -443,7 +473,7 @@ impl<'data> Reader<'_, 'data> {
         for section in self.file.sections() {
             let mut strings = self.file.strings_for(section.data.len() / callgraph::ENTRY_SIZE);
             let function = |index: u32| match symbols.get(index as usize) {
-                Some(symbol) if symbol.is_function() => Ok(InputSymbolId::from_index(index as usize)),
+                Some(symbol) if symbol.kind == SymbolKind::FUNCTION => Ok(InputSymbolId::from_index(index as usize)),
                 Some(symbol) => Err(Damage::of(section, format!("call graph names '{}', which is no function", symbol.name))),
                 None => Err(Damage::of(section, format!("call graph names symbol {index} of {}", symbols.len()))),
             };

@@ -83,7 +83,7 @@ impl<'table, 'data> Rows<'table, 'data> {
             row.machine = row.machine.map(section);
             row.owner = row.owner.map(symbol);
         }
-        for function in &mut file.functions {
+        for function in file.functions.iter_mut().chain(&mut file.unknown_stacks) {
             *function = symbol(*function);
         }
         for Variables { section: home, symbols } in &mut file.variables {

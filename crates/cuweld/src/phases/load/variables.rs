@@ -1,7 +1,7 @@
 //! Plain variables: symbols that there can be very many of, and that later phases take many at a time.
 
 use super::{InputSymbol, ObjectFile, Role, is_shared};
-use crate::id::{IdRange, InputSectionId, InputSymbolId};
+use crate::id::{IdRange, IdSet, InputSectionId, InputSymbolId};
 use cubin::symbol::{Binding, SymbolKind};
 
 /// Global symbols one behind the other which are variables in one section of the whole module. There is nothing about them that depends
@@ -54,6 +54,8 @@ pub(super) struct Symbols {
     pub(super) variables: Vec<Variables>,
     /// How many define something, sections aside.
     pub(super) definitions: usize,
+    /// Whether any function is inside the code of another.
+    has_inner_functions: bool,
 }
 
 impl Symbols {
@@ -61,7 +63,8 @@ impl Symbols {
     #[inline(always)] // Hot: one per symbol.
     pub(super) fn add(&mut self, id: InputSymbolId, row: &InputSymbol<'_>, home: Option<(InputSectionId, Role)>) {
         self.definitions += usize::from(row.is_definition());
-        if row.is_function() {
+        if row.kind == SymbolKind::FUNCTION {
+            self.has_inner_functions |= row.is_inner_function();
             return self.functions.push(id);
         }
         let Some((section, _)) = home.filter(|&(_, role)| row.is_plain_variable(role)) else { return };
@@ -69,5 +72,23 @@ impl Symbols {
         if !last.is_some_and(|last| last.symbols.takes(id)) {
             self.variables.push(Variables { section, symbols: IdRange::of(id) });
         }
+    }
+
+    /// Moves inner functions behind the function whose code they are part of, which in turn comes before the first of them. `Err`: one
+    /// that is part of no other.
+    pub(super) fn place_inner_functions(
+        &mut self,
+        owner: impl Fn(InputSymbolId) -> Option<InputSymbolId>,
+    ) -> Result<(), InputSymbolId> {
+        if !self.has_inner_functions {
+            return Ok(());
+        }
+        let mut placed = IdSet::default();
+        for function in std::mem::take(&mut self.functions) {
+            for next in [owner(function).ok_or(function)?, function] {
+                self.functions.extend(placed.insert(next).then_some(next));
+            }
+        }
+        Ok(())
     }
 }

@@ -179,8 +179,10 @@ impl<'data> Facts<'_, 'data> {
         for (index, source) in sources.iter().enumerate() {
             let base = frames.size();
             let mut moved = Moved::default();
+            let functions = self.functions(self.inputs().file_of_section(source.linked), source.machine);
             for (frame, subject) in &source.frames {
                 let Some(subject) = subject else { continue };
+                let common_before = frames.common;
                 let start = match merged.get(&subject.function) {
                     Some(description) if described.insert(subject.function) => frames.push_made(frame, description.clone()),
                     Some(_) => {
@@ -191,6 +193,15 @@ impl<'data> Facts<'_, 'data> {
                     None if subject.is_current => frames.push(frame),
                     None => continue,
                 };
+                // The CIE of a function inside the code of another names the other.
+                if let Some((_, common)) = frames.common.filter(|common| common_before.is_none_or(|before| before.1 != common.1))
+                {
+                    let starts_at = |offset: u64| functions.partition_point(|&(place, _)| place < offset);
+                    let within = starts_at(frame.common.start as u64)..starts_at(frame.common.end as u64);
+                    for &(place, _) in functions.get(within).unwrap_or_default() {
+                        moved.insert(place, common + (place - frame.common.start as u64));
+                    }
+                }
                 moved.insert(frame.address(), start + ADDRESS as u64);
                 if let (Some(slot), Some((_, common))) = (self.planned.unified.slot(subject.function), frames.common) {
                     let (size, unit) = stubs::frame(slot, self.planned.unified.stubs().len());

@@ -322,7 +322,7 @@ impl<'data> Facts<'_, 'data> {
                         Decision::Apply(patch, _) | Decision::ApplyUnrecorded(patch) => {
                             settled.change(offset, patch.kind, patch.value);
                         }
-                        Decision::Drop => {}
+                        Decision::Drop | Decision::Dangling(_) => {}
                     }
                 }
             }

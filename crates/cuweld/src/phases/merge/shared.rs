@@ -1,11 +1,15 @@
 //! Shared variables, in the order in which the walk meets them: addresses follow from it later.
 
-use super::plan::{Local, Name};
+use super::plan::{FunctionSections, Local, Name};
 use super::walk::{Facts, Walk};
-use crate::id::{FunctionId, InputSectionId, InputSymbolId, SymbolId};
+use crate::dealt_sort::{Tie, dealt_merge_sort};
+use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::Imitation;
+use crate::options::KernelRoots;
 use crate::phases::load::Role;
+use crate::phases::whole_programs::laid_out_shared;
 use crate::sections::ModuleShared;
+use cubin::target::Views;
 
 /// A definition of a shared variable that takes room.
 #[derive(Copy, Clone, Debug)]
@@ -52,6 +56,71 @@ impl Walk<'_, '_> {
         if self.plan.functions[kernel].shared.is_none() {
             self.plan.functions[kernel].shared = Some(self.create_shared(kernel, None));
         }
+    }
+
+    /// The reference linker moves the shared variables of a whole program's kernels behind what is reserved. As they have no symbols, it
+    /// moves the null symbol, once for each kernel.
+    pub(super) fn note_laid_out_shared(&mut self) {
+        let Facts { inputs, resolution, live, options, .. } = *self.facts;
+        let size = |kernel: &FunctionId| laid_out_shared(inputs, resolution, *kernel).map_or(0, |section| section.size);
+        let moves = options.imitates(Imitation::NullSymbolInShared) && options.target.views == Views::One;
+        let moved = live.kernels().iter().filter(|&kernel| moves && size(kernel) > 0).count() as u64;
+        if moved > 0 {
+            self.plan.null_symbol_value = moved * options.reserved_shared();
+        }
+    }
+
+    /// The shared memory of whole programs, which has no symbols that would tell of it.
+    pub(super) fn laid_out_shared(&mut self, file: FileId) {
+        let (inputs, live) = (self.facts.inputs, self.facts.live);
+        for section in inputs.files()[file].sections.iter().map(|id| &inputs.sections()[id]) {
+            let kernel = section.target.filter(|_| section.role == Role::KernelShared).and_then(|code| self.function_of(code));
+            match kernel {
+                Some(kernel) if live.contains(kernel) => self.shared_of_entry(kernel),
+                Some(kernel) => self.shared_of_removed_kernel(kernel),
+                None => {}
+            }
+        }
+    }
+
+    /// Whether a kernel's sections are made when there is something to put into them: if the kernel stays only for its address, and it
+    /// is not host code that says which kernels are launched.
+    pub(super) fn is_made_when_needed(&self, kernel: FunctionId) -> bool {
+        self.facts.live.is_kept_kernel(kernel) && !matches!(self.facts.options.kernels, KernelRoots::LaunchedByHost(_))
+    }
+
+    /// The shared memory of an entry that has none yet.
+    pub(super) fn shared_of_entry(&mut self, entry: FunctionId) {
+        let FunctionSections { shared, text, .. } = self.plan.functions[entry];
+        if shared.is_none() && text.is_some() {
+            self.plan.functions[entry].shared = Some(self.create_shared(entry, text));
+        }
+    }
+
+    /// Stubs, and kernels that stay for their address, have a shared memory if what they lead to uses any. It is made when the first
+    /// variable of it is met: first those that have one user, then the others, the largest first each; of several users, the newest first.
+    pub(super) fn shared_where_needed(&mut self) {
+        let Facts { references, usage, live, .. } = *self.facts;
+        if self.plan.unified_stubs.is_none() && live.kept_kernels().is_empty() {
+            return;
+        }
+        let reaching = usage.entries_that_reach(|function| !references.of(function).is_empty());
+        let users = |variable: &SharedVariable| {
+            let functions = live.functions().filter(|&function| references.of(function).contains(&variable.symbol));
+            let mut users: Vec<FunctionId> = Vec::new();
+            for &entry in functions.filter_map(|function| reaching.get(&function)).flatten() {
+                if !users.contains(&entry) {
+                    users.push(entry);
+                }
+            }
+            users
+        };
+        let is_of_module = |variable: &&SharedVariable| !matches!(variable.owner, SharedPlacement::Kernel(_));
+        let variables: Vec<SharedVariable> = self.plan.shared_variables.iter().filter(is_of_module).copied().collect();
+        let sorted = dealt_merge_sort(&variables, Tie::Second, &|a, b| a.size > b.size);
+        let (own, pool): (Vec<_>, Vec<_>) = sorted.iter().map(users).partition(|users| users.len() == 1);
+        // Kernels that may be launched have theirs already.
+        own.into_iter().chain(pool).flatten().for_each(|entry| self.shared_of_entry(entry));
     }
 
     /// A mention of dynamic shared memory. It has no place among the others, but takes part in their order.

@@ -4,9 +4,7 @@
 //! The entries of functions stand in front of an executable, those of variables where the first object has them.
 
 use super::plan::{Name, Piece};
-use super::shared::{SharedPlacement, SharedVariable};
-use super::walk::{Facts, Walk};
-use crate::dealt_sort::{Tie, dealt_merge_sort};
+use super::walk::Walk;
 use crate::id::{FunctionId, InputSectionId, SectionId};
 use crate::phases::load::UnifiedTable;
 use crate::sections::{FunctionInfo, RelocatableUnifiedData, Shape, StubsInfo, UnifiedData, UnifiedEntries, UnifiedStubs};
@@ -40,33 +38,6 @@ impl<'data> Walk<'_, 'data> {
         self.append_by_name(id, &UnifiedData);
         if let Some(place) = self.plan.at(id) {
             self.plan.sections[place.section].size = self.facts.unified.data_size();
-        }
-    }
-
-    /// Stubs have a shared memory as kernels do, if what they lead to uses any. It is made when the first variable of it is met: first
-    /// those that have one user, then the others, the largest first each; of several users, the newest first.
-    pub(super) fn shared_of_stubs(&mut self) {
-        let Facts { references, usage, live, .. } = *self.facts;
-        let Some(table) = self.plan.unified_stubs else { return };
-        let reaching = usage.entries_that_reach(|function| !references.of(function).is_empty());
-        let users = |variable: &SharedVariable| {
-            let functions = live.functions().filter(|&function| references.of(function).contains(&variable.symbol));
-            let mut users: Vec<FunctionId> = Vec::new();
-            for &entry in functions.filter_map(|function| reaching.get(&function)).flatten() {
-                if !users.contains(&entry) {
-                    users.push(entry);
-                }
-            }
-            users
-        };
-        let is_of_module = |variable: &&SharedVariable| !matches!(variable.owner, SharedPlacement::Kernel(_));
-        let variables: Vec<SharedVariable> = self.plan.shared_variables.iter().filter(is_of_module).copied().collect();
-        let sorted = dealt_merge_sort(&variables, Tie::Second, &|a, b| a.size > b.size);
-        let (own, pool): (Vec<_>, Vec<_>) = sorted.iter().map(users).partition(|users| users.len() == 1);
-        for stub in own.into_iter().chain(pool).flatten().filter(|&entry| live.is_stub(entry)) {
-            if self.plan.functions[stub].shared.is_none() {
-                self.plan.functions[stub].shared = Some(self.create_shared(stub, Some(table)));
-            }
         }
     }
 

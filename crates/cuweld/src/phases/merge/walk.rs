@@ -59,6 +59,9 @@ pub fn merge<'data>(facts: &Facts<'_, 'data>) -> Plan<'data> {
             walk.functions(file);
             walk.other_symbols(file);
             walk.sections(file);
+            if facts.inputs.files()[file].is_whole_program {
+                walk.laid_out_shared(file);
+            }
         }
         walk.finish();
         walk.plan.drop_discarded();
@@ -210,6 +213,10 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         for &symbol in &inputs.files()[file].functions {
             let row = &inputs.symbols()[symbol];
             let Some(function) = resolution.function(symbol) else { continue };
+            if row.is_inner_function() {
+                self.inner_function(function, symbol);
+                continue;
+            }
             if !self.facts.live.contains(function) {
                 self.leave_name(function, symbol);
                 continue;
@@ -218,6 +225,16 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             if let (Place::Section(code), Fate::Taken | Fate::Replaced) = (row.place(), resolution.fate(symbol)) {
                 self.code(function, code);
             }
+        }
+    }
+
+    /// A function inside the code of another.
+    fn inner_function(&mut self, function: FunctionId, symbol: InputSymbolId) {
+        let Facts { inputs, resolution, live, .. } = *self.facts;
+        let is_there = |section: InputSectionId| resolution.code(inputs, function) == Some(section) && live.contains(function);
+        match (inputs.symbols()[symbol].place(), resolution.meaning(symbol)) {
+            (Place::Section(section), Some(id)) if is_there(section) => self.list_local(id, symbol),
+            _ => {}
         }
     }
 
@@ -261,7 +278,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 let text = self.create(section_name, &Code, shape);
                 self.plan.sections[text].function = Some(function);
                 self.plan.functions[function].text = Some(text);
-                if functions[function].kernel {
+                if functions[function].kernel && !self.is_made_when_needed(function) {
                     self.info_section(function, text);
                     self.plan.functions[function].shared = Some(self.create_shared(function, Some(text)));
                 }
@@ -308,7 +325,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     fn others(&mut self, symbols: IdRange<InputSymbolId>) {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
         for (symbol, row) in inputs.symbols().range(symbols) {
-            let Some(id) = (if row.is_function() { None } else { resolution.meaning(symbol) }) else { continue };
+            let meaning = resolution.meaning(symbol).filter(|_| row.kind != SymbolKind::FUNCTION);
+            let Some(id) = meaning else { continue };
             let fate = resolution.fate(symbol);
             match row.place() {
                 Place::Section(section) if fate != Fate::Lost => {
@@ -371,6 +389,9 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             }
             Role::KernelShared => {
                 let kernel = section.target.and_then(|code| self.function_of(code));
+                if let Some(kernel) = kernel.filter(|&kernel| self.is_made_when_needed(kernel)) {
+                    self.shared_of_entry(kernel);
+                }
                 let Some(shared) = kernel.and_then(|kernel| self.plan.functions[kernel].shared) else { return };
                 match self.facts.options.executable() {
                     true => self.plan.place(id, shared, 0),
@@ -553,7 +574,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             self.list_shared_instances();
         }
         if executable {
-            self.shared_of_stubs();
+            self.note_laid_out_shared();
+            self.shared_where_needed();
             if self.facts.options.target.views == Views::Two {
                 self.texture_slots();
             }

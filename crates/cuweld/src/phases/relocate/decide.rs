@@ -8,6 +8,7 @@ use crate::phases::merge::{At, OutputSection, Placement};
 use crate::phases::resolve::{FOLLOWS_CODE, Symbol, is_dynamic, is_leftover, is_shared_variable, is_texture};
 use crate::phases::stages::Planned;
 use crate::sections::Memory;
+use cubin::elf::SHF_EXECINSTR;
 use cubin::relocation::Expression;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
@@ -73,11 +74,14 @@ impl Planned<'_, '_> {
             return if reference.is_debug { Decision::ApplyUnrecorded(reference.patch(start)) } else { Decision::Drop };
         };
         let symbol = &self.resolution.symbols()[id];
-        if symbol.function.is_some_and(|function| !self.live.contains(function)) {
-            let cleared = Patch { value: 0, ..reference.patch(0) };
-            return if expression == Expression::ClearUnused { Decision::ApplyUnrecorded(cleared) } else { Decision::Drop };
+        if let Some(function) = symbol.function.filter(|&function| !self.live.contains(function)) {
+            return match expression {
+                Expression::ClearUnused => Decision::ApplyUnrecorded(Patch { value: 0, ..reference.patch(0) }),
+                _ if reference.is_debug || self.may_lead_nowhere(reference) => Decision::Drop,
+                _ => Decision::Dangling(function),
+            };
         }
-        let is_unused = !self.unified.has_functions() && self.is_unified_offset(expression, reference, id);
+        let is_unused = !self.unified.has_functions() && self.is_unified_offset(expression, id);
         if is_unused || (expression == Expression::ClearUnused && reference.is_debug) {
             return Decision::Drop;
         }
@@ -85,6 +89,20 @@ impl Planned<'_, '_> {
             true => self.settle(reference, expression, id),
             false => self.settle_too_early(reference, expression, id),
         }
+    }
+
+    /// Whether a reference to a function that was removed is one that the reference linker makes, and that no kernel gets to: in data, or
+    /// in a device function that stays only for its address.
+    fn may_lead_nowhere(&self, reference: &Reference<'_, '_>) -> bool {
+        let is_never_called = |function: FunctionId| {
+            let is_kernel = self.resolution.functions()[function].kernel;
+            !is_kernel && self.live.never_called().binary_search(&function).is_ok()
+        };
+        self.options.imitates(Imitation::CallsOfAddressTaken)
+            && match reference.section.function {
+                Some(function) if reference.section.flags & SHF_EXECINSTR != 0 => is_never_called(function),
+                _ => true,
+            }
     }
 
     /// Decides about a relocation against a symbol that the driver, the linker, or the layout of a kernel's memory places.
@@ -243,10 +261,9 @@ impl Planned<'_, '_> {
     }
 
     /// Whether a relocation asks for the offset in the table of unified functions.
-    pub(super) fn is_unified_offset(&self, expression: Expression, reference: &Reference<'_, '_>, id: SymbolId) -> bool {
+    pub(super) fn is_unified_offset(&self, expression: Expression, id: SymbolId) -> bool {
         let names_offset = || self.resolution.symbols()[id].name(self.inputs) == UNIFIED_OFFSET;
-        let is_mercury_address = expression == Expression::Address && reference.entry.kind.is_mercury();
-        expression == Expression::UnifiedOffset || (is_mercury_address && names_offset())
+        expression == Expression::UnifiedOffset || (expression == Expression::Address && names_offset())
     }
 }
 

@@ -96,18 +96,25 @@ pub fn relocate(facts: &Planned<'_, '_>, report: &mut Report) -> Result<Relocati
     let sections = facts.plan.sections().as_slice();
     match Outcomes::of(sections, views, |section, view, run| facts.section(section, view, run)) {
         Ok(outcomes) => Ok(Relocations { outcomes, linked: View::linked(views) }),
-        Err(Damage { section, error }) => {
+        Err(Fault::Damage { section, error }) => {
             let file = facts.inputs.files()[facts.inputs.file_of_section(section)].name.into();
             let problem = format!("section '{}' {error}", facts.inputs.sections()[section].name);
             report.fatal(Message::BadObject { file, problem })
         }
+        Err(Fault::Dangling { section, function }) => {
+            let file = facts.inputs.files()[facts.inputs.file_of_section(section)].name.into();
+            let referrer = facts.inputs.sections()[section].name.into();
+            report.fatal(Message::RemovedButNeeded { name: facts.resolution.name(function).into(), referrer, file })
+        }
     }
 }
 
-/// A section of an input that turned out to be damaged.
-struct Damage {
-    section: InputSectionId,
-    error: cubin::Error,
+/// What makes it impossible to relocate a section of an input.
+enum Fault {
+    /// The section is damaged.
+    Damage { section: InputSectionId, error: cubin::Error },
+    /// It refers to a function that was removed.
+    Dangling { section: InputSectionId, function: FunctionId },
 }
 
 /// A relocation of an input section, at its offset in the output section.
@@ -136,11 +143,13 @@ pub(super) enum Decision {
     Apply(Patch, Kept),
     /// Apply it.
     ApplyUnrecorded(Patch),
+    /// It is against a function that was removed, although live code or data refers to it: nothing good can come of that.
+    Dangling(FunctionId),
 }
 
 impl Planned<'_, '_> {
     /// Decides about the relocations of a section.
-    fn section(&self, section: &OutputSection<'_>, view: View, run: &mut Run) -> Result<(), Damage> {
+    fn section(&self, section: &OutputSection<'_>, view: View, run: &mut Run) -> Result<(), Fault> {
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
         let is_separate_debug = section.kind.is_debug() && self.options.target.views == Views::Two && view == View::Machine;
         if !has_relocations || section.is_discarded || is_separate_debug {
@@ -173,7 +182,7 @@ impl Planned<'_, '_> {
         list: InputSectionId,
         view: View,
         run: &mut Run,
-    ) -> Result<(), Damage> {
+    ) -> Result<(), Fault> {
         let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { return Ok(()) };
         // Not recorded for debug information of the Mercury view: the driver reads that of the machine view only.
         let is_debug = section.kind.is_debug();
@@ -200,12 +209,13 @@ impl Planned<'_, '_> {
                 }
                 // There is nothing left to apply it to.
                 _ if piece.is_replaced => continue,
+                Decision::Dangling(function) => return Err(Fault::Dangling { section: piece.section, function }),
                 Decision::ApplyUnrecorded(patch) => (patch, None),
                 Decision::Apply(patch, kept) => (patch, Some(kept)),
             };
             if is_capsule {
                 let capsule = capsule.get_or_insert_with(|| CapsuleFields::of(self.inputs, file, piece.section, list));
-                let capsule = capsule.as_ref().map_err(|error| Damage { section: piece.section, error: error.clone() })?;
+                let capsule = capsule.as_ref().map_err(|error| Fault::Damage { section: piece.section, error: error.clone() })?;
                 let offset = capsule.offset(index, patch.offset);
                 run.patches.extend(offset.map(|offset| Patch { offset, add: false, ..patch }));
             } else {

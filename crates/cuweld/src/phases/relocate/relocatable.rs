@@ -46,7 +46,7 @@ impl Planned<'_, '_> {
                 (Referent::Section(place.section), entry.addend.wrapping_add_unsigned(place.offset))
             }
             _ => match self.resolution.meaning(reference.symbol) {
-                Some(id) if !self.is_unified_offset(entry.kind.expression(), reference, id) => {
+                Some(id) if !self.is_unified_offset(entry.kind.expression(), id) => {
                     (Referent::Symbol(self.aliased(id)), entry.addend)
                 }
                 _ => return Decision::Drop,

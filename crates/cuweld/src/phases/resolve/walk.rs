@@ -45,7 +45,10 @@ pub fn resolve<'data>(
     };
     for (file, object) in inputs.files().enumerate() {
         for &symbol in &object.functions {
-            walk.function(Mention { file, symbol });
+            match inputs.symbols()[symbol].is_inner_function() {
+                true => walk.inner_function(Mention { file, symbol }),
+                false => walk.function(Mention { file, symbol }),
+            }
         }
         for stretch in object.stretches() {
             match stretch {
@@ -171,6 +174,18 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         self.result.functions[function].kernel = kernel;
     }
 
+    /// A function inside the code of another, which it belongs to: it is there if the other is.
+    fn inner_function(&mut self, mention: Mention) {
+        let row = self.row(mention.symbol);
+        let Place::Section(section) = row.place() else { return };
+        let owner = self.inputs.sections()[section].owner.filter(|&owner| self.result.fate[owner] == Fate::Taken);
+        let Some(function) = owner.and_then(|owner| self.result.function(owner)) else { return };
+        let id = self.result.symbols.push(mention.symbol(row, Some(mention.symbol), false));
+        self.result.symbols[id].function = Some(function);
+        self.result.meaning[mention.symbol] = Some(id);
+        self.result.fate[mention.symbol] = Fate::Taken;
+    }
+
     /// The function whose code an alias names: the one that the code's section belongs to.
     fn aliased(&self, mention: Mention, section: InputSectionId) -> Option<FunctionId> {
         let owner = self.inputs.sections()[section].owner?;
@@ -247,7 +262,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         for (symbol, row) in self.inputs.symbols().range(symbols) {
             // Labels of code that the compiler removed are local and undefined. So are questions to the linker, which are objects.
             let is_nowhere = row.binding == Binding::LOCAL && row.place() == Place::Undefined && row.kind != SymbolKind::OBJECT;
-            if !row.is_function() && row.kind != SymbolKind::SECTION && !row.name.is_empty() && !is_nowhere {
+            if !matches!(row.kind, SymbolKind::FUNCTION | SymbolKind::SECTION) && !row.name.is_empty() && !is_nowhere {
                 self.variable(Mention { file, symbol }, row);
             }
         }
@@ -310,6 +325,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             (Role::FunctionConstants(_), Some(code)) => {
                 matches!(self.result.code_fate(self.inputs, code), Fate::Taken | Fate::Replaced)
             }
+            // Whole programs have an empty one, and a symbol in it.
+            (Role::ReservedShared, _) => row.size > 0,
             (Role::KernelShared, Some(code)) => self.inputs.sections()[code].owner.is_some(),
             _ => true,
         }

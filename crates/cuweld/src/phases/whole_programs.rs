@@ -1,0 +1,42 @@
+//! Whole programs: objects that were compiled to be linked with the device runtime library and nothing else (`nvcc -ewp`).
+//!
+//! Their kernels hold the functions they call in their own code, and their shared memory is laid out by the compiler. Only the conventions
+//! of the current toolkits are known.
+
+use super::load::{InputSection, Inputs, OLDEST_WHOLE_PROGRAM, Role};
+use super::resolve::Resolution;
+use crate::diagnostics::{Diagnostic, Failure, Message, Report};
+use crate::id::FunctionId;
+use crate::options::{Options, ReleaseChoice};
+
+/// The shared memory of a kernel, if its compiler has laid it out: that of a whole program's kernel.
+pub fn laid_out_shared<'inputs, 'data>(
+    inputs: &'inputs Inputs<'data>,
+    resolution: &Resolution<'data>,
+    kernel: FunctionId,
+) -> Option<&'inputs InputSection<'data>> {
+    let code = resolution.code(inputs, kernel)?;
+    let mut attached = inputs.attached(code).map(|section| &inputs.sections()[section]);
+    let is_whole_program = inputs.files()[inputs.file_of_section(code)].is_whole_program;
+    attached.find(|section| is_whole_program && section.role == Role::KernelShared)
+}
+
+/// Checks what whole programs are linked with.
+pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
+    let files = || inputs.files().iter();
+    if !files().any(|object| object.is_whole_program) {
+        return Ok(());
+    }
+    let oldest = match options.release {
+        ReleaseChoice::Exactly(release) => release.toolkit.into(),
+        ReleaseChoice::AtLeast(_) => OLDEST_WHOLE_PROGRAM,
+    };
+    if let Some(old) = files().find(|object| object.toolkit.is_none_or(|toolkit| toolkit < oldest)) {
+        let headline = format!("'{}' was made by an older toolkit, and a whole program (-ewp) is linked", old.name);
+        return report.fatal(Diagnostic::new(Message::OldWholeProgram { file: old.name.into() }).headline(headline));
+    }
+    for other in files().filter(|object| !object.is_whole_program && !object.is_runtime) {
+        report.say(Message::BesideWholeProgram { file: other.name.into() });
+    }
+    if report.has_errors() { report.fatal(Message::MergeFailed {}) } else { Ok(()) }
+}
