@@ -3,23 +3,9 @@
 //! Their kernels hold the functions they call in their own code, and their shared memory is laid out by the compiler. Only the conventions
 //! of the current toolkits are known.
 
-use super::load::{InputSection, Inputs, OLDEST_WHOLE_PROGRAM, Role};
-use super::resolve::Resolution;
+use super::load::{Inputs, OLDEST_WHOLE_PROGRAM};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
-use crate::id::FunctionId;
 use crate::options::{Options, ReleaseChoice};
-
-/// The shared memory of a kernel, if its compiler has laid it out: that of a whole program's kernel.
-pub fn laid_out_shared<'inputs, 'data>(
-    inputs: &'inputs Inputs<'data>,
-    resolution: &Resolution<'data>,
-    kernel: FunctionId,
-) -> Option<&'inputs InputSection<'data>> {
-    let code = resolution.code(inputs, kernel)?;
-    let mut attached = inputs.attached(code).map(|section| &inputs.sections()[section]);
-    let is_whole_program = inputs.files()[inputs.file_of_section(code)].is_whole_program;
-    attached.find(|section| is_whole_program && section.role == Role::KernelShared)
-}
 
 /// Checks what whole programs are linked with.
 pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {

@@ -27,7 +27,6 @@ use crate::id::{FunctionId, Id, IdMap, IdSet, SectionId, SymbolId};
 use crate::imitations::Imitation;
 use crate::phases::merge::{SharedPlacement, SharedVariable};
 use crate::phases::resolve::{is_dynamic, is_shared_variable};
-use crate::phases::whole_programs::laid_out_shared;
 use cubin::release::Rule;
 use cubin::target::Views;
 
@@ -415,7 +414,7 @@ struct FixedPart {
 
 /// What the compiler laid out of a kernel's shared memory: all variables of a whole program, and none of any other.
 fn fixed_part(facts: &Facts<'_, '_>, kernel: FunctionId) -> FixedPart {
-    let section = laid_out_shared(facts.inputs, facts.resolution, kernel);
+    let section = facts.resolution.laid_out_shared(facts.inputs, kernel);
     FixedPart {
         is_there: section.is_some(),
         size: section.map_or(0, |section| section.size),

@@ -7,7 +7,6 @@ use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::Imitation;
 use crate::options::KernelRoots;
 use crate::phases::load::Role;
-use crate::phases::whole_programs::laid_out_shared;
 use crate::sections::ModuleShared;
 use cubin::target::Views;
 
@@ -62,7 +61,7 @@ impl Walk<'_, '_> {
     /// moves the null symbol, once for each kernel.
     pub(super) fn note_laid_out_shared(&mut self) {
         let Facts { inputs, resolution, live, options, .. } = *self.facts;
-        let size = |kernel: &FunctionId| laid_out_shared(inputs, resolution, *kernel).map_or(0, |section| section.size);
+        let size = |kernel: &FunctionId| resolution.laid_out_shared(inputs, *kernel).map_or(0, |section| section.size);
         let moves = options.imitates(Imitation::NullSymbolInShared) && options.target.views == Views::One;
         let moved = live.kernels().iter().filter(|&kernel| moves && size(kernel) > 0).count() as u64;
         if moved > 0 {

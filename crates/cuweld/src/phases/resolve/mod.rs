@@ -12,7 +12,7 @@ mod clash;
 mod walk;
 
 use super::intern::Interned;
-use super::load::{Inputs, Place, Role, is_shared};
+use super::load::{InputSection, Inputs, Place, Role, is_shared};
 use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::{Imitation, Imitations};
 use cubin::symbol::{Binding, SymbolKind};
@@ -211,6 +211,18 @@ impl<'data> Resolution<'data> {
             Place::Section(section) => Some(section),
             _ => None,
         }
+    }
+
+    /// The shared memory of a kernel, if its compiler has laid it out: that of a whole program's kernel.
+    pub fn laid_out_shared<'inputs>(
+        &self,
+        inputs: &'inputs Inputs<'data>,
+        kernel: FunctionId,
+    ) -> Option<&'inputs InputSection<'data>> {
+        let code = self.code(inputs, kernel)?;
+        let mut attached = inputs.attached(code).map(|section| &inputs.sections()[section]);
+        let is_whole_program = inputs.files()[inputs.file_of_section(code)].is_whole_program;
+        attached.find(|section| is_whole_program && section.role == Role::KernelShared)
     }
 
     /// What became of the code in a section: the fate of the function it is the body of.
