@@ -57,6 +57,9 @@ impl Assembler {
         let messages: Vec<String> = done.said.iter().flat_map(|said| lines(said)).collect();
         match (fs::read(folder.path().join(OBJECT_NAME)), done.failure) {
             (Ok(image), None) => Ok(Code { image, messages }),
+            (_, Some(Failure::Unstarted(why))) => {
+                Err(CompilerError::Unusable(format!("'{}' could not be run: {why}", program.display())))
+            }
             (_, Some(Failure::Crash(how))) => {
                 let said = messages.iter().map(|line| format!(": {line}")).next_back().unwrap_or_default();
                 Err(CompilerError::Crashed { how: format!("'{}' ended with {how}{said}", program.display()), module: None })

@@ -133,6 +133,7 @@ impl Job {
             None => Ok(Optimized { text: read(OPTIMIZED)?, linked: read(LINKED).ok() }),
             Some(Failure::Status(REFUSED)) => Err(CompilerError::Refused(log()?)),
             Some(Failure::Status(_)) => Err(CompilerError::Unusable(log()?)),
+            Some(Failure::Unstarted(why)) => Err(CompilerError::Unusable(why)),
             Some(Failure::Crash(how)) => {
                 let module = fs::read_to_string(folder.path().join(AT)).ok().and_then(|at| at.parse().ok());
                 Err(CompilerError::Crashed { how: format!("'{}' crashed ({how})", library.display()), module })

@@ -25,6 +25,9 @@ const PROGRAM_VARIABLE: &str = "CUWELD_PROGRAM";
 /// The file with the status that a job ended with.
 const STATUS: &str = "status";
 
+/// The file with the reason why a compiler could not be started.
+const UNSTARTED: &str = "unstarted";
+
 /// Files with what a compiler wrote to its standard output and its standard error.
 const SAID: [&str; 2] = ["stdout", "stderr"];
 
@@ -50,6 +53,8 @@ pub(crate) enum Failure {
     Status(i32),
     /// It did not get that far: the compiler crashed, or was killed.
     Crash(String),
+    /// The compiler could not be started.
+    Unstarted(String),
 }
 
 impl Worker {
@@ -94,7 +99,9 @@ fn supervise(mut command: Command, folder: &Path) -> io::Result<Done> {
     let ended = worker.wait();
     drop(input);
     let status = fs::read_to_string(folder.join(STATUS)).ok().and_then(|text| text.trim().parse().ok());
+    let unstarted = fs::read_to_string(folder.join(UNSTARTED)).ok();
     let failure = match (status, ended) {
+        _ if unstarted.is_some() => unstarted.map(Failure::Unstarted),
         (Some(0), _) => None,
         (Some(status), _) => Some(Failure::Status(status)),
         (None, Ok(ended)) => Some(Failure::Crash(ended.to_string())),
@@ -155,7 +162,7 @@ enum Event {
 fn run(folder: &Path, program: &OsStr, arguments: &[OsString]) -> io::Result<i32> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut compiler = command.spawn()?;
+    let mut compiler = command.spawn().inspect_err(|error| _ = fs::write(folder.join(UNSTARTED), error.to_string()))?;
     let (sender, events) = mpsc::channel();
     pass_on(compiler.stdout.take(), io::stdout(), sender.clone());
     pass_on(compiler.stderr.take(), io::stderr(), sender.clone());
