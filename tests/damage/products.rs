@@ -187,26 +187,88 @@ fn functions_from_outside_and_functions_that_use_them() -> io::Result<()> {
     Ok(())
 }
 
+impl Object {
+    /// Gives each function a shared variable.
+    fn share(&mut self, functions: impl Iterator<Item = (u32, u32)>) {
+        let flags = SHF_ALLOC | SHF_WRITE;
+        let header =
+            SectionHeader { kind: SectionType::SHARED.0, flags, size: 4 * u64::from(MANY), align: 4, ..SectionHeader::default() };
+        let shared = self.section(".nv.shared", header, &[]);
+        for (function, code) in functions {
+            let variable = self.symbol(&format!("v{function}"), SymbolKind::OBJECT, 0x40, shared, 4, 4);
+            let mut entry = vec![0; 24];
+            // The low half of an address, in the first instruction.
+            entry[8..12].copy_from_slice(&56_u32.to_le_bytes());
+            entry[12..16].copy_from_slice(&variable.to_le_bytes());
+            let header =
+                SectionHeader { kind: SHT_RELA, link: SYMBOLS, info: code, entry_size: 24, align: 8, ..SectionHeader::default() };
+            self.section(&format!(".rela.text.f{function}"), header, &entry);
+        }
+    }
+}
+
 #[test]
 fn shared_variables_and_kernels_that_use_them() -> io::Result<()> {
     let mut object = Object::new();
     let functions = object.chain(|_| Vec::new());
     object.kernels(Some(functions[0].0));
-    let kind = SectionType::SHARED.0;
-    let header =
-        SectionHeader { kind, flags: SHF_ALLOC | SHF_WRITE, size: 4 * u64::from(MANY), align: 4, ..SectionHeader::default() };
-    let shared = object.section(".nv.shared", header, &[]);
-    for (number, (_, code)) in functions.into_iter().enumerate() {
-        let variable = object.symbol(&format!("v{number}"), SymbolKind::OBJECT, 0x40, shared, 4, 4);
-        let mut entry = vec![0; 24];
-        // The low half of an address, in the first instruction.
-        entry[8..12].copy_from_slice(&56_u32.to_le_bytes());
-        entry[12..16].copy_from_slice(&variable.to_le_bytes());
-        let header =
-            SectionHeader { kind: SHT_RELA, link: SYMBOLS, info: code, entry_size: 24, align: 8, ..SectionHeader::default() };
-        object.section(&format!(".rela.text.f{number}"), header, &entry);
-    }
+    object.share(functions.into_iter());
     assert_linked(&link(object, &[])?);
+    Ok(())
+}
+
+/// As many callers through pointers as functions that they may reach.
+fn indirect_calls() -> Object {
+    let mut object = Object::new();
+    let prototype = object.name("#p");
+    let functions: Vec<(u32, u32)> = (0..MANY).map(|number| object.function(&format!("f{number}"), false, &[])).collect();
+    let kernels = object.kernels(None);
+    for (&caller, &(function, _)) in kernels.iter().zip(&functions) {
+        object.edges.extend([Edge::IndirectCall { caller, prototype }, Edge::AddressTaken { function, prototype }]);
+    }
+    object
+}
+
+#[test]
+fn listings_of_calls_through_pointers() -> io::Result<()> {
+    // Under its own name the program lists them by prototype; as the reference linker does, every pair is a line.
+    let output = link(indirect_calls(), &["-dump-callgraph", "-dot=/dev/null"])?;
+    assert_linked(&output);
+    assert!(output.stderr.len() < 1 << 20, "{} bytes", output.stderr.len());
+    let output = link(indirect_calls(), &["-dump-callgraph", "-dot=/dev/null", "--diagnostics=nvlink"])?;
+    assert_linked(&output);
+    assert!(output.stderr.len() > MANY as usize * MANY as usize * 4, "{} bytes", output.stderr.len());
+    Ok(())
+}
+
+#[test]
+fn names_that_clash() -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    for file in ["one.cubin", "other.cubin"] {
+        let mut object = Object::new();
+        let kind = SectionType::GLOBAL.0;
+        let header = SectionHeader { kind, flags: SHF_ALLOC | SHF_WRITE, size: 4, align: 4, ..SectionHeader::default() };
+        let variables = object.section(".nv.global", header, &[]);
+        for number in 0..10 * MANY {
+            object.symbol(&format!("variable_{number}"), SymbolKind::OBJECT, 0, variables, 0, 4);
+        }
+        fs::write(folder.path().join(file), object.build()?)?;
+    }
+    let output = link_with("-arch=sm_90", &folder, &["one.cubin", "other.cubin", "--error-limit=0"])?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("is defined more than once").count(), 10 * MANY as usize, "{:?}", output.status);
+    Ok(())
+}
+
+#[test]
+fn kernels_and_patterns_for_their_names() -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut object = Object::new();
+    object.kernels(None);
+    fs::write(folder.path().join("bomb.cubin"), object.build()?)?;
+    let used: String = (0..2 * MANY).map(|number| format!("-kernels-used=k{number}x\n")).collect();
+    fs::write(folder.path().join("used.txt"), used)?;
+    assert_linked(&link_with("-arch=sm_90", &folder, &["bomb.cubin", "-optf=used.txt"])?);
     Ok(())
 }
 

@@ -120,18 +120,22 @@ pub fn create(folder: &Path, old: Option<&Metadata>) -> io::Result<(File, PathBu
     })
 }
 
-/// Has a write fail that would make a file larger than the system lets it be, instead of a signal end the program.
+/// Has a write fail that would make a file larger than the system lets it be, instead of a signal end the program; and has the system
+/// tell how programs ended, whatever whoever started this one ignores.
 #[cfg(unix)]
 #[allow(unsafe_code, reason = "signals are not in the standard library")]
-pub fn let_large_files_be_errors() {
+pub fn settle_signals() {
     extern "C" fn nothing(_: libc::c_int) {}
     // SAFETY: the handler has the type that is asked for and does nothing. Programs that are run later do not inherit it.
-    unsafe { libc::signal(libc::SIGXFSZ, nothing as *const () as libc::sighandler_t) };
+    unsafe {
+        libc::signal(libc::SIGXFSZ, nothing as *const () as libc::sighandler_t);
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+    }
 }
 
-/// Elsewhere there is no such signal.
+/// Elsewhere there are no such signals.
 #[cfg(not(unix))]
-pub fn let_large_files_be_errors() {}
+pub fn settle_signals() {}
 
 /// Files that have no name yet, and names that change places.
 #[cfg(target_os = "linux")]

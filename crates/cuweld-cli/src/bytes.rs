@@ -1,7 +1,7 @@
 //! The bytes of an input file, read or mapped; and what becomes of a link whose inputs change meanwhile.
 //!
 //! A map is a view of a file, not a copy. When somebody writes to the file during the link, two things can happen. The linker
-//! sees a mixture of old and new bytes: that is found out at the end, by the file's size and time. Or the file becomes shorter,
+//! sees a mixture of old and new bytes: that is found out at the end, by the file's size and times. Or the file becomes shorter,
 //! and the system answers a look at what is gone with a signal, SIGBUS: a handler says so and ends the program with an error.
 
 #![allow(unsafe_code, reason = "maps files, and handles the signal that a map can cause")]
@@ -29,8 +29,7 @@ enum Contents {
 struct Mapped {
     map: Mmap,
     path: PathBuf,
-    size: u64,
-    modified: Option<SystemTime>,
+    then: State,
 }
 
 impl AsRef<[u8]> for Bytes {
@@ -39,6 +38,41 @@ impl AsRef<[u8]> for Bytes {
             Contents::Mapped(mapped) => &mapped.map,
             Contents::Read(bytes) => bytes,
         }
+    }
+}
+
+/// What changes when somebody writes to a file.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+struct State {
+    size: u64,
+    modified: Option<SystemTime>,
+    /// When anything about it was changed last: programs that put back the other time can not put back this one.
+    changed: (i64, i64),
+    /// What else sets that: permissions, owners, names.
+    others: (u32, u32, u32, u64),
+}
+
+impl State {
+    #[cfg(unix)]
+    fn of(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        State {
+            size: metadata.len(),
+            modified: metadata.modified().ok(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            others: (metadata.mode(), metadata.uid(), metadata.gid(), metadata.nlink()),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn of(metadata: &Metadata) -> Self {
+        State { size: metadata.len(), modified: metadata.modified().ok(), changed: (0, 0), others: (0, 0, 0, 0) }
+    }
+
+    /// Whether the contents may be others by now.
+    fn differs(&self, now: &Self) -> bool {
+        let is_explained = self.others != now.others;
+        (self.size, self.modified) != (now.size, now.modified) || (self.changed != now.changed && !is_explained)
     }
 }
 
@@ -77,14 +111,17 @@ impl Bytes {
             // What has a size is read at once, without another look for its end; pipes and the like have none.
             let size = if metadata.is_file() && metadata.len() > 0 { metadata.len() } else { u64::MAX };
             let mut bytes = Vec::with_capacity(metadata.len() as usize);
-            file.take(size).read_to_end(&mut bytes)?;
+            (&file).take(size).read_to_end(&mut bytes)?;
+            if metadata.is_file() && State::of(&metadata).differs(&State::of(&file.metadata()?)) {
+                return Err(io::Error::other("it was changed while it was read"));
+            }
             return Ok(Bytes { contents: Contents::Read(bytes), identity });
         }
         // SAFETY: the map is read-only. A file that someone else changes meanwhile can change what is read, but no invariant is kept
         // about these bytes beyond a check; if it becomes shorter, the handler below ends the program.
         let map = unsafe { MmapOptions::new().len(metadata.len() as usize).map(&file) }?;
         shortened::watch(&map, path);
-        let mapped = Mapped { map, path: path.to_owned(), size: metadata.len(), modified: metadata.modified().ok() };
+        let mapped = Mapped { map, path: path.to_owned(), then: State::of(&metadata) };
         Ok(Bytes { contents: Contents::Mapped(Box::new(mapped)), identity })
     }
 
@@ -112,18 +149,16 @@ impl Bytes {
         let Contents::Mapped(mapped) = &self.contents else { return None };
         let file = std::fs::File::open(&mapped.path).ok()?;
         let now = file.metadata().ok()?;
-        let is_same = Identity::of(&now).is_some_and(|identity| self.identity == Some(identity))
-            && now.len() == mapped.size
-            && now.modified().ok() == mapped.modified;
+        let is_same =
+            Identity::of(&now).is_some_and(|identity| self.identity == Some(identity)) && !mapped.then.differs(&State::of(&now));
         is_same.then_some(file)
     }
 
     /// Whether the file was changed since it was mapped. One that was replaced was not: the map is of the old one.
     pub fn were_changed(&self) -> bool {
         let Contents::Mapped(mapped) = &self.contents else { return false };
-        let Mapped { path, size, modified, .. } = &**mapped;
-        let Ok(now) = std::fs::metadata(path) else { return false };
-        Identity::of(&now) == self.identity && (now.len() != *size || now.modified().ok() != *modified)
+        let Ok(now) = std::fs::metadata(&mapped.path) else { return false };
+        Identity::of(&now) == self.identity && mapped.then.differs(&State::of(&now))
     }
 }
 

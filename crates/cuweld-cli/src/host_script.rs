@@ -8,7 +8,7 @@ use crate::options::HostLinkerScript;
 use crate::output::{self, Leads};
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 
 /// What device code needs.
@@ -60,7 +60,7 @@ fn linkers_own(script: &HostLinkerScript, messages: &Messages) -> Result<String,
         messages.show(&messages.script_renderer(script), &[Entry::Listing(shown_command(script))]);
     }
     let options = if script.linker_options.is_empty() { compilers_options(script) } else { script.linker_options.clone() };
-    let printed = ran(Command::new(LINKER).arg("--verbose").args(options))?;
+    let printed = ran(Command::new(program(LINKER.as_ref())?).arg("--verbose").args(options))?;
     if !printed.status.success() {
         return Err(String::from_utf8_lossy(&printed.stderr).trim_end().to_owned());
     }
@@ -82,7 +82,8 @@ fn compiler(script: &HostLinkerScript) -> &OsStr {
 
 /// Those options that the compiler would give the linker which decide on its script. None, if it does not say.
 fn compilers_options(script: &HostLinkerScript) -> Vec<OsString> {
-    let mut command = Command::new(compiler(script));
+    let Ok(compiler) = program(compiler(script)) else { return Vec::new() };
+    let mut command = Command::new(compiler);
     command.args(["-###", "/dev/null"]).args(kind_of_link(script)).arg("-m64");
     let Ok(said) = ran(&mut command) else { return Vec::new() };
     let said = [said.stdout, said.stderr].concat();
@@ -109,7 +110,7 @@ fn check(script: &HostLinkerScript, path: &Path, messages: &Messages) -> ExitCod
         let command = format!("#$ {LINKER} -T {} 2>&1 | grep 'no input files' > /dev/null", path.display());
         messages.show(&messages.script_renderer(script), &[Entry::Listing(command)]);
     }
-    match ran(Command::new(LINKER).arg("-T").arg(path).env("LC_ALL", "C")) {
+    match program(LINKER.as_ref()).and_then(|linker| ran(Command::new(linker).arg("-T").arg(path).env("LC_ALL", "C"))) {
         Ok(said) => {
             let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
             if said.contains("no input files") { ExitCode::SUCCESS } else { failed(script, messages, said) }
@@ -136,6 +137,17 @@ fn shown_command(script: &HostLinkerScript) -> String {
 
 fn ran(command: &mut Command) -> Result<Output, String> {
     command.output().map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))
+}
+
+/// A program by its name: in a folder of `PATH` that is an absolute one. The current folder may be anybody's.
+fn program(name: &OsStr) -> Result<PathBuf, String> {
+    if Path::new(name).components().count() > 1 || cfg!(windows) {
+        return Ok(PathBuf::from(name));
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name));
+    let missing = || format!("{}: {}", name.to_string_lossy(), std::io::Error::from_raw_os_error(2));
+    found.into_iter().find(|path| path.is_file()).ok_or_else(missing)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::transfer::Transfer;
 use crate::watch::Watch;
 use cubin::release::{Release, Tool};
 use cubin::target::{Target, Views};
-use cuweld::diagnostics::{Diagnostic, Failure, Message, Report, WarningPolicy};
+use cuweld::diagnostics::{Diagnostic, Expansion, Failure, Message, Report, WarningPolicy};
 use cuweld::imitations::Imitations;
 use cuweld::inputs::lower::{Lowered, Object, lower, name_the_units, units_left_out};
 use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, explain_missing_names, nothing_to_link, unpack};
@@ -260,7 +260,7 @@ fn link_files(
     // Links for several GPUs write the same list. One that needs the runtime library lists it, and those that do not must not undo that.
     let is_there = arguments.files.register_link_binaries.as_ref().is_some_and(|path| path.exists());
     let ids = Some(ids.as_slice()).filter(|_| !(lacks_runtime && is_there));
-    add_side_files(outputs, ids, map.as_deref(), graphviz.as_deref(), arguments, report)?;
+    add_side_files(outputs, ids, map.as_deref(), graphviz.as_ref(), arguments, report)?;
     if let Some(failure) = failure {
         return Err(failure);
     }
@@ -314,7 +314,7 @@ fn add_side_files(
     outputs: &mut Outputs,
     ids: Option<&[&str]>,
     map: Option<&str>,
-    graphviz: Option<&str>,
+    graphviz: Option<&Expansion>,
     arguments: &LinkArguments,
     report: &mut Report,
 ) -> Result<(), Failure> {
@@ -326,7 +326,7 @@ fn add_side_files(
         outputs.add(path, map.as_bytes(), report)?;
     }
     if let (Some(path), Some(text)) = (&files.dot, graphviz) {
-        outputs.add(path, text.as_bytes(), report)?;
+        outputs.add_text(path, text, report)?;
     }
     Ok(())
 }
@@ -481,6 +481,7 @@ pub fn link_options(arguments: &LinkArguments, messages: &Messages, target: &'st
             removed: arguments.messages.print_gc_sections,
             account: arguments.files.report.is_some(),
             graphviz: arguments.files.dot.is_some(),
+            every_pair: messages.as_reference(arguments),
             why_live: arguments.messages.why_live.clone(),
             map: arguments.files.map.as_ref().map(|_| match arguments.files.cref {
                 true => MapContents::SectionsAndCrossReferences,

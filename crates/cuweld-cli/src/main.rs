@@ -32,7 +32,11 @@ use options::{Generated, Invocation};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    beside::let_large_files_be_errors();
+    beside::settle_signals();
+    resources::on_large_stack(run)
+}
+
+fn run() -> ExitCode {
     let mut arguments = std::env::args_os().peekable();
     let name = arguments.next();
     // The program once more, as the parent of a compiler.

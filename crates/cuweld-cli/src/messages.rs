@@ -82,9 +82,9 @@ impl Messages {
 
     /// Prints entries of a link's log.
     pub fn show(&self, renderer: &Renderer, entries: &[Entry]) {
-        let text: String = entries.iter().map(|entry| renderer.render(entry)).collect();
-        // Nothing can be said about a closed standard error.
-        _ = std::io::stderr().write_all(text.as_bytes());
+        // In large pieces, so that what several programs say does not mix. Nothing can be said about a closed standard error.
+        let mut out = std::io::BufWriter::with_capacity(64 << 10, std::io::stderr().lock());
+        _ = entries.iter().try_for_each(|entry| renderer.write(entry, &mut out)).and_then(|()| out.flush());
     }
 
     /// Says what is wrong with the command line.

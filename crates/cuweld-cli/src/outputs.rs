@@ -1,11 +1,12 @@
 //! All files that a link writes: none takes its place before all of them are complete.
 
 use crate::options::LinkArguments;
-use crate::output::{Leads, Pending};
+use crate::output::{Contents, Leads, Pending};
 use crate::side_files;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
+use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Files that are being written.
@@ -48,13 +49,29 @@ impl Outputs {
         }
     }
 
-    /// Adds a file that is complete; `-` is standard output.
+    /// Adds a file that is complete.
     pub fn add(&mut self, path: &Path, bytes: &[u8], report: &mut Report) -> Result<(), Failure> {
-        if path == Path::new("-") {
-            return std::io::stdout().write_all(bytes).map_err(|error| writing_failed(path, &error, report));
-        }
+        self.add_written(path, |contents| contents.write_all(bytes), report)
+    }
+
+    /// Adds a file with a text that may be much longer than what is kept of it.
+    pub fn add_text(&mut self, path: &Path, text: &impl Display, report: &mut Report) -> Result<(), Failure> {
+        let write = |contents: &mut Contents| {
+            let mut out = BufWriter::new(contents);
+            write!(out, "{text}")?;
+            out.flush()
+        };
+        self.add_written(path, write, report)
+    }
+
+    fn add_written(
+        &mut self,
+        path: &Path,
+        write: impl FnOnce(&mut Contents) -> io::Result<()>,
+        report: &mut Report,
+    ) -> Result<(), Failure> {
         let mut pending = Pending::begin(path).map_err(|error| not_written(path, &error, report))?;
-        pending.contents.write_all(bytes).map_err(|error| writing_failed(path, &error, report))?;
+        write(&mut pending.contents).map_err(|error| writing_failed(path, &error, report))?;
         self.add_pending(path, pending);
         Ok(())
     }

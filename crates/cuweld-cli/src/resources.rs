@@ -1,6 +1,8 @@
 //! How much of the machine a link takes: one thread and little memory if it is small, everything if it is large.
 
 use cuweld_toolkit::Jobs;
+#[cfg(unix)]
+use std::alloc::{GlobalAlloc, Layout, System};
 
 /// From this many bytes of input on, threads save more time than it takes to start them.
 const WORTH_THREADS: usize = 512 << 10;
@@ -136,6 +138,86 @@ pub fn touch_ahead(size: usize) {
     rayon::spawn(move || {
         _ = unsafe { libc::madvise(std::ptr::without_provenance_mut(start), size / PAGE * PAGE, libc::MADV_POPULATE_WRITE) }
     });
+}
+
+/// Runs a function, on another thread if the stack of this one is too small for names that are nested deeply.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "asks the system for a limit")]
+pub fn on_large_stack<T: Send>(function: fn() -> T) -> T {
+    const ENOUGH: libc::rlim_t = 512 << 10;
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the limit is there to be written.
+    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) } == 0;
+    if is_known && limit.rlim_cur < ENOUGH {
+        let result = std::thread::scope(|scope| {
+            let thread = std::thread::Builder::new().stack_size(4 * ENOUGH as usize).spawn_scoped(scope, function);
+            thread.ok().and_then(|thread| thread.join().ok())
+        });
+        if let Some(result) = result {
+            return result;
+        }
+    }
+    function()
+}
+
+/// Elsewhere a stack is large enough.
+#[cfg(not(unix))]
+pub fn on_large_stack<T>(function: fn() -> T) -> T {
+    function()
+}
+
+/// The system's heap. When it has no more, the program ends with an error: nothing that it could do needs no memory.
+#[cfg(unix)]
+struct Heap;
+
+#[cfg(unix)]
+#[global_allocator]
+static HEAP: Heap = Heap;
+
+/// What is given, if there is something.
+#[cfg(unix)]
+#[inline(always)]
+fn or_end(memory: *mut u8) -> *mut u8 {
+    #[cold]
+    #[allow(unsafe_code, reason = "writes without memory of its own")]
+    fn end() -> ! {
+        const MESSAGE: &[u8] = b"cuweld: error: there is not enough memory for this link\n";
+        // SAFETY: the message is as long as it says, and outlives the call.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
+            libc::_exit(1)
+        }
+    }
+    if memory.is_null() { end() } else { memory }
+}
+
+// SAFETY: everything is done by the system's heap, and nothing unwinds.
+#[cfg(unix)]
+#[allow(unsafe_code, reason = "an interface of the standard library")]
+unsafe impl GlobalAlloc for Heap {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller vouches for it.
+        or_end(unsafe { System.alloc(layout) })
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller vouches for it.
+        or_end(unsafe { System.alloc_zeroed(layout) })
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: the caller vouches for it.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller vouches for it.
+        or_end(unsafe { System.realloc(memory, layout, size) })
+    }
 }
 
 /// Elsewhere the heap is what it is.

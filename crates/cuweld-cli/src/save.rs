@@ -16,6 +16,7 @@ use crate::link::COMPATIBILITY_VARIABLES;
 use crate::options::{self, InputItem, LinkArguments, Members, Repeated};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld_toolkit::Search;
+use fatbin::Kind;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -74,7 +75,11 @@ impl Saved {
             self.words.extend(brackets.change(item));
             let place = match given {
                 Given::File { path, bytes } => self.copy(folder, path, bytes)?,
-                Given::ThinArchive { path, members } => self.copy(folder, path, &archive(&members))?,
+                Given::ThinArchive { path, mut members } => {
+                    // An archive from someone else may name any file of this machine. Those that no link takes stay here.
+                    members.retain(|(_, bytes)| may_have_device_code(bytes));
+                    self.copy(folder, path, &archive(&members))?
+                }
             };
             self.words.push(place.into());
         }
@@ -224,6 +229,16 @@ fn repeat_script(arguments: &LinkArguments) -> String {
         env!("CARGO_PKG_VERSION"),
         shell_word(options.as_ref())
     )
+}
+
+/// Whether a file is one that a device link takes.
+fn may_have_device_code(bytes: &[u8]) -> bool {
+    match fatbin::identify(bytes) {
+        Kind::Empty | Kind::Unknown | Kind::ThinArchive | Kind::Bitcode => false,
+        Kind::HostElf(_) | Kind::Coff(_) => fatbin::HostObject::parse(bytes)
+            .is_ok_and(|object| !object.relocatable_code.is_empty() || !object.linked_code.is_empty()),
+        _ => true,
+    }
 }
 
 /// An ordinary archive with these members. Names are in a table, as they may be long.

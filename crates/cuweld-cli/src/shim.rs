@@ -37,6 +37,12 @@ fn make(arguments: impl Iterator<Item = OsString>) -> Result<String, Box<Diagnos
     };
     fs::create_dir_all(&folder).map_err(|error| at(&folder, error))?;
     let folder = fs::canonicalize(&folder).map_err(|error| at(&folder, error))?;
+    for path in [&folder, &toolkit] {
+        if path.to_string_lossy().contains(['$', '\n', '\r', '"', '`']) {
+            let text = format!("nvcc would read '{}' as something else than a folder; take one of another name", path.display());
+            return Err(Box::new(Diagnostic::new(Message::Usage { text })));
+        }
+    }
     let own = std::env::current_exe().map_err(|error| at(&folder, error))?;
     let profile = toolkit.join("bin/nvcc.profile");
     let text = fs::read_to_string(&profile).map_err(|error| at(&profile, error))?;

@@ -4,7 +4,7 @@ use crate::worker::{Done, Failure, Worker};
 use crate::{lines, private_folder};
 use cuweld::inputs::lower::{Assembly, CompilerError, OBJECT_NAME, PTX_NAME};
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -76,12 +76,24 @@ impl Assembler {
 }
 
 /// Runs the assembler as a child of this process.
+///
+/// Where the process ignores SIGCHLD, as servers do, the system forgets how a program ended. It is known then by what it made.
 fn run(folder: &Path, program: &Path, arguments: &[OsString]) -> io::Result<Done> {
-    let output = Command::new(program).current_dir(folder).args(arguments).stdin(Stdio::null()).output()?;
-    let failure = match output.status.code() {
-        Some(0) => None,
-        Some(status) => Some(Failure::Status(status)),
-        None => Some(Failure::Crash(output.status.to_string())),
+    let [stdout, stderr] = [folder.join("stdout.txt"), folder.join("stderr.txt")];
+    let mut command = Command::new(program);
+    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    let mut child = command.stdout(File::create(&stdout)?).stderr(File::create(&stderr)?).spawn()?;
+    let failure = match child.wait() {
+        Ok(status) => match status.code() {
+            Some(0) => None,
+            Some(status) => Some(Failure::Status(status)),
+            None => Some(Failure::Crash(status.to_string())),
+        },
+        Err(error) if error.raw_os_error() == Some(NO_CHILD) => None,
+        Err(error) => return Err(error),
     };
-    Ok(Done { failure, said: [output.stdout, output.stderr] })
+    Ok(Done { failure, said: [fs::read(stdout)?, fs::read(stderr)?] })
 }
+
+/// What the system says of a program whose end it has forgotten (ECHILD).
+const NO_CHILD: i32 = 10;

@@ -102,7 +102,8 @@ impl Search {
             places.add(parent.to_path_buf(), "beside -nvvmpath");
         }
         for variable in VARIABLES {
-            if let Some(folder) = env::var_os(variable).filter(|folder| !folder.is_empty()) {
+            // A relative one would name something else in every folder, such as one that somebody else has filled.
+            if let Some(folder) = env::var_os(variable).filter(|folder| Path::new(folder).is_absolute()) {
                 places.add(PathBuf::from(folder), variable);
             }
         }
@@ -117,7 +118,7 @@ impl Search {
             }
         }
         for variable in PYTHON_VARIABLES {
-            if let Some(folder) = env::var_os(variable).filter(|folder| !folder.is_empty()) {
+            if let Some(folder) = env::var_os(variable).filter(|folder| Path::new(folder).is_absolute()) {
                 places.add_packages(Path::new(&folder), variable);
             }
         }

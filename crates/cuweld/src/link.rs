@@ -68,7 +68,7 @@ pub fn link_with<Image>(
         if options.verbose {
             listing::Resources { resolution, live, plan, layout, attributes, properties, options }.list(report);
         }
-        let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live));
+        let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live, options.listings.every_pair));
         Outline { left_out: inputs.left_out().to_vec(), graphviz, account }
     })?;
     observer.outline(outline);

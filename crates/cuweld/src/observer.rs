@@ -83,7 +83,7 @@ pub struct Outline {
     /// Which inputs were only there in case they are needed, and were not; in ascending order.
     pub left_out: Vec<usize>,
     /// The call graph in Graphviz's language, if it was asked for.
-    pub graphviz: Option<String>,
+    pub graphviz: Option<crate::diagnostics::Expansion>,
     /// What became of every function, if it was asked for.
     pub account: Option<crate::account::Account>,
 }

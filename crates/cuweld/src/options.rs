@@ -161,6 +161,8 @@ pub struct Listings {
     pub account: bool,
     /// Who may call whom, in Graphviz's language (`-dot`).
     pub graphviz: bool,
+    /// List who may call whom through pointers pair by pair, as the reference linker does; otherwise by prototype.
+    pub every_pair: bool,
     /// Names, mangled or not, of which to say why they stay (`--why-live`).
     pub why_live: Vec<String>,
     /// What went where (`--Map`).

@@ -6,6 +6,7 @@
 
 #![allow(unsafe_code, reason = "this is a C interface")]
 
+use crate::forks;
 use crate::handles;
 use crate::release;
 use crate::result::Outcome;
@@ -129,6 +130,7 @@ fn keep_panics_quiet() {
 /// Ends a function that the program called: with a number, whatever happens.
 fn boundary(function: impl FnOnce() -> Outcome) -> c_int {
     keep_panics_quiet();
+    forks::expect();
     // What a function leaves behind when it panics is a link, which is given up in `with_session`.
     catch_unwind(AssertUnwindSafe(function)).unwrap_or(Outcome::Internal).number()
 }
@@ -267,8 +269,10 @@ unsafe fn copy_of(handle: Handle, asked: Asked, buffer: *mut u8) -> c_int {
         }
         match session.get(asked) {
             Ok(bytes) => {
-                // SAFETY: the pointer is not null, and the caller vouches that there is room; what is there is not ours.
-                unsafe { buffer.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+                let size = asked.counted(bytes.len());
+                // SAFETY: the pointer is not null, and the caller vouches that there is room for as much as was counted; what is there
+                // is not ours.
+                unsafe { buffer.copy_from_nonoverlapping(bytes.as_ptr(), size) };
                 Outcome::Success
             }
             Err(outcome) => outcome,

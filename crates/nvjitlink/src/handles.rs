@@ -5,10 +5,10 @@
 
 use crate::session::Session;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// The links by their numbers.
-struct Handles {
+pub struct Handles {
     sessions: BTreeMap<usize, Arc<Mutex<Session>>>,
     next: usize,
 }
@@ -17,10 +17,25 @@ struct Handles {
 const FIRST: usize = 0x5157;
 const STEP: usize = 0x10;
 
+/// What a program holds of the table of links.
+pub type Held = MutexGuard<'static, Handles>;
+
 static HANDLES: Mutex<Handles> = Mutex::new(Handles { sessions: BTreeMap::new(), next: FIRST });
 
 fn handles() -> MutexGuard<'static, Handles> {
     HANDLES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Has everyone else wait who wants a link.
+pub fn hold() -> Held {
+    handles()
+}
+
+impl Handles {
+    /// Forgets links that another thread was busy with which is not there any more.
+    pub fn forget_abandoned(&mut self) {
+        self.sessions.retain(|_, session| !matches!(session.try_lock(), Err(TryLockError::WouldBlock)));
+    }
 }
 
 /// Gives a link a number.

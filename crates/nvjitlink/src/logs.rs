@@ -37,6 +37,8 @@ impl Logs {
             match entry {
                 Entry::Listing(line) if failed => self.error(&compilers_line(line)),
                 Entry::Listing(line) => self.info(&compilers_line(line)),
+                // Nothing of the kind can be asked for here.
+                Entry::Expansion(_) => {}
                 // It is why the architecture is wrong, and says more.
                 Entry::Diagnostic(Diagnostic { message: Message::WrongArchitecture { .. }, .. }) if is_limited => {}
                 Entry::Diagnostic(diagnostic) => {

@@ -73,6 +73,8 @@ struct Link {
     linker: Linker<'static>,
     compilers: ToolkitCompilers,
     wanted: Wanted,
+    /// How many bytes the inputs have.
+    given: usize,
     /// Whether an input could not be compiled, which shows in what is said of later mistakes.
     was_fatal: bool,
 }
@@ -93,7 +95,7 @@ pub enum Asked {
 }
 
 impl Asked {
-    /// The size that a program is told. The NUL that ends a log is not counted where it is all there is, but is written.
+    /// The size that a program is told, and gets. The NUL that ends a log is neither counted nor written where it is all there is.
     pub fn counted(self, size: usize) -> usize {
         match self {
             Asked::ErrorLog | Asked::InfoLog if size == 1 => 0,
@@ -147,6 +149,12 @@ impl Session {
         if kind.passes_over(bytes) {
             return Outcome::Success;
         }
+        // An input is copied, and read into tables.
+        link.given = link.given.saturating_add(bytes.len());
+        if !has_room(bytes.len()) {
+            self.give_up("there is not enough memory");
+            return Outcome::Internal;
+        }
         let added = link.add(shown, bytes);
         let outcome = self.logs.add(&link.linker.take_report(), name);
         link.was_fatal |= outcome == Some(Outcome::PtxCompile);
@@ -179,6 +187,10 @@ impl Session {
     /// Links.
     pub fn complete(&mut self) -> Outcome {
         let State::Open(link) = &mut self.state else { return Outcome::Internal };
+        if !has_room(link.given) {
+            self.give_up("there is not enough memory");
+            return Outcome::Internal;
+        }
         let start = Instant::now();
         let time = link.wanted.time;
         if time {
@@ -223,6 +235,13 @@ impl Session {
     }
 }
 
+/// Whether there is as much memory as it takes to link this many bytes. Where memory ends in the middle of a link, so does the program.
+fn has_room(bytes: usize) -> bool {
+    const LEAST: usize = 1 << 20;
+    const TIMES: usize = 4;
+    Vec::<u8>::new().try_reserve_exact(bytes.saturating_mul(TIMES).saturating_add(LEAST)).is_ok()
+}
+
 /// A log with the NUL that ends it.
 fn ended(log: &str) -> Cow<'_, [u8]> {
     [log.as_bytes(), &[0]].concat().into()
@@ -259,7 +278,7 @@ impl Link {
         let mut linker = Linker::with_compile_options(link_options(&wanted)?, compile_options(&wanted)?);
         // The library links what it is given: its callers launch kernels by name.
         linker.ignore_host_code();
-        Some(Link { linker, compilers: ToolkitCompilers::new(search, setup()), wanted, was_fatal: false })
+        Some(Link { linker, compilers: ToolkitCompilers::new(search, setup()), wanted, given: 0, was_fatal: false })
     }
 
     /// Adds an input, and compiles it if it is PTX.

@@ -3,20 +3,36 @@
 //! They are started by the first link. A process that was forked has none of its parent's threads, and starts its own.
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The process that started the threads, and the threads.
-static THREADS: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+type Started = Option<(u32, Arc<ThreadPool>)>;
+
+/// What a program holds of the threads.
+pub type Held = MutexGuard<'static, Started>;
+
+static THREADS: Mutex<Started> = Mutex::new(None);
 
 /// The most threads: links that would keep more of them busy take too little time to notice.
 const MOST: usize = 16;
 
-/// Runs `work` where it can spread over threads. Without threads it runs all the same, one thing after another.
+/// Runs `work` where it can spread over threads. Where the system gives none, it runs all the same, one thing after another.
 pub fn run<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match pool() {
         Some(pool) => pool.install(work),
-        None => work(),
+        None => {
+            if rayon::current_thread_index().is_none() {
+                // The calling thread becomes all there is, and stays it. If that fails, threads are started when they are needed.
+                std::mem::forget(ThreadPoolBuilder::new().num_threads(1).use_current_thread().build());
+            }
+            work()
+        }
     }
+}
+
+/// Has everyone else wait who wants threads.
+pub fn hold() -> Held {
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn pool() -> Option<Arc<ThreadPool>> {

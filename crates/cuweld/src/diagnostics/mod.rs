@@ -1,10 +1,14 @@
 //! What the linker has to say: messages with a code and a severity, collected while the phases run and rendered late.
 
+mod expansion;
 mod message;
+mod printable;
 mod render;
 mod spelling;
 
+pub use expansion::Expansion;
 pub use message::{Code, Family, Message};
+pub use printable::printable;
 pub(crate) use render::quoted;
 pub use render::{Renderer, Style};
 pub use spelling::edit_distance;
@@ -85,8 +89,10 @@ impl From<Message> for Diagnostic {
 pub enum Entry {
     /// A message.
     Diagnostic(Diagnostic),
-    /// A line of a listing that was asked for (the call graph, say).
+    /// A line of a listing that was asked for (what each kernel uses, say).
     Listing(String),
+    /// Lines of a listing that may be much longer than what is kept of it (the call graph).
+    Expansion(Expansion),
 }
 
 /// What warnings are worth.
@@ -192,6 +198,11 @@ impl Report {
         self.entries.push(Entry::Listing(line.into()));
     }
 
+    /// Records lines of a listing, each ended by a newline.
+    pub fn list_expansion(&mut self, lines: Expansion) {
+        self.entries.push(Entry::Expansion(lines));
+    }
+
     /// Records a message that ends the link.
     pub fn fatal<T>(&mut self, diagnostic: impl Into<Diagnostic>) -> Result<T, Failure> {
         self.add(Diagnostic { severity: Severity::Fatal, ..diagnostic.into() });
@@ -226,7 +237,7 @@ impl Report {
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Diagnostic(diagnostic) => Some(diagnostic),
-            Entry::Listing(_) => None,
+            Entry::Listing(_) | Entry::Expansion(_) => None,
         })
     }
 }

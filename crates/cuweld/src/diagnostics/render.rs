@@ -1,6 +1,7 @@
 //! Turns a log into text.
 
-use super::{Diagnostic, Entry, Severity};
+use super::{Diagnostic, Entry, Severity, printable};
+use std::io;
 
 /// Which words are used.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
@@ -25,10 +26,19 @@ pub struct Renderer {
 }
 
 impl Renderer {
+    /// Writes an entry, each line ended by a newline.
+    pub fn write(&self, entry: &Entry, out: &mut impl io::Write) -> io::Result<()> {
+        match entry {
+            Entry::Expansion(lines) => write!(out, "{lines}"),
+            _ => out.write_all(self.render(entry).as_bytes()),
+        }
+    }
+
     /// The text of an entry, each line ended by a newline.
     pub fn render(&self, entry: &Entry) -> String {
         match entry {
-            Entry::Listing(line) => format!("{line}\n"),
+            Entry::Listing(line) => format!("{}\n", printable(line)),
+            Entry::Expansion(lines) => lines.to_string(),
             Entry::Diagnostic(diagnostic) => match self.style {
                 Style::Nvlink => self.nvlink(diagnostic),
                 Style::Rich => self.rich(diagnostic),
@@ -43,12 +53,14 @@ impl Renderer {
 
     fn nvlink(&self, diagnostic: &Diagnostic) -> String {
         let severity = diagnostic.severity.name();
-        format!("{} {severity:8}: {}{}\n", self.tool, diagnostic.message, self.suffix())
+        let message = diagnostic.message.to_string();
+        format!("{} {severity:8}: {}{}\n", self.tool, printable(&message), self.suffix())
     }
 
     fn rich(&self, diagnostic: &Diagnostic) -> String {
         let code = diagnostic.message.code();
         let words = words(diagnostic);
+        let words = printable(&words);
         let mut text = match diagnostic.severity {
             Severity::Info => format!("cuweld: {words}{}\n", self.suffix()),
             Severity::Warning => format!("cuweld: warning[{code}]: {words}{}\n", self.suffix()),
@@ -56,11 +68,11 @@ impl Renderer {
                 format!("cuweld: error[{code}]: {words}{}\n", self.suffix())
             }
         };
-        for place in &diagnostic.also {
-            text.push_str(&format!("  >>> {place}\n"));
+        for line in diagnostic.also.iter().flat_map(|place| place.lines()) {
+            text.push_str(&format!("  >>> {}\n", printable(line)));
         }
         if let Some(hint) = &diagnostic.hint {
-            text.push_str(&format!("  hint: {hint}\n"));
+            text.push_str(&format!("  hint: {}\n", printable(hint)));
         }
         text
     }
@@ -93,7 +105,7 @@ pub(crate) fn quoted(text: &str) -> String {
         match character {
             '"' | '\\' => result.extend(['\\', character]),
             '\n' => result.push_str("\\n"),
-            control if control < ' ' => result.push_str(&format!("\\u{:04x}", control as u32)),
+            control if control.is_control() => result.push_str(&format!("\\u{:04x}", control as u32)),
             other => result.push(other),
         }
     }

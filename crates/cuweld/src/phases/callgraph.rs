@@ -75,6 +75,11 @@ impl<'data> CallGraph<'data> {
         self.prototype[function]
     }
 
+    /// The functions that a call through a pointer of a prototype may reach.
+    pub fn targets(&self, prototype: PrototypeId) -> &[FunctionId] {
+        &self.targets[prototype]
+    }
+
     /// Everything a function may call, once per record: calls through pointers first, in the order of their records, then
     /// direct calls, newest first.
     pub fn callees(&self, function: FunctionId) -> impl Iterator<Item = FunctionId> + '_ {

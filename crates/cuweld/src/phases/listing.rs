@@ -7,8 +7,8 @@ use super::live::LiveSet;
 use super::merge::Plan;
 use super::propagate::{KernelProperties, barriers};
 use super::resolve::Resolution;
-use crate::diagnostics::{Message, Report};
-use crate::id::FunctionId;
+use crate::diagnostics::{Expansion, Message, Report, printable};
+use crate::id::{FunctionId, IdMap, PrototypeId};
 use crate::options::Options;
 use crate::sections::Memory;
 use cubin::info::Attribute;
@@ -24,17 +24,53 @@ pub fn warn_of_functions_never_called(resolution: &Resolution<'_>, live: &LiveSe
     }
 }
 
-/// Who may call whom, in Graphviz's language.
-pub fn graphviz(resolution: &Resolution<'_>, graph: &CallGraph<'_>, live: &LiveSet) -> String {
-    let mut text = String::from("digraph callgraph {\n");
+/// Who may call whom, in Graphviz's language: pair by pair, or with a node for each prototype, which calls through pointers go through.
+pub fn graphviz(resolution: &Resolution<'_>, graph: &CallGraph<'_>, live: &LiveSet, every_pair: bool) -> Expansion {
+    // The reference linker writes names as they are, also those that are no words to Graphviz.
+    let shown = |name: &str| if every_pair && !name.contains(DOT_SYNTAX) { printable(name).into_owned() } else { dot_name(name) };
+    let name = |function: FunctionId| shown(resolution.name(function));
+    let names = |functions: &[FunctionId]| -> Vec<String> {
+        functions.iter().filter(|&&function| live.contains(function)).map(|&function| name(function)).collect()
+    };
+    let prototype = |id: PrototypeId| dot_name(&format!("prototype {}", graph.prototypes()[id]));
+    let mut text = Expansion::default();
+    text.text("digraph callgraph {\n");
+    let mut lists: IdMap<PrototypeId, usize> = IdMap::default();
     for caller in live.functions() {
-        for callee in graph.callees(caller).filter(|&callee| live.contains(callee)) {
-            _ = writeln!(text, "{} -> {};", resolution.name(caller), resolution.name(callee));
+        let before = format!("{} -> ", name(caller));
+        for &through in graph.indirect(caller).iter().rev() {
+            let list = *lists.entry(through).or_insert_with(|| text.list(names(graph.targets(through))));
+            match every_pair {
+                true => text.each(&before, list, ";\n"),
+                false => text.text(&format!("{before}{};\n", prototype(through))),
+            }
         }
+        names(graph.calls(caller)).iter().for_each(|callee| text.text(&format!("{before}{callee};\n")));
     }
-    text.push_str("}\n");
+    let mut lists: Vec<(PrototypeId, usize)> = lists.into_iter().filter(|_| !every_pair).collect();
+    lists.sort_unstable();
+    for (id, list) in lists {
+        text.each(&format!("{} -> ", prototype(id)), list, ";\n");
+    }
+    text.text("}\n");
     text
 }
+
+/// A name that is no word, as Graphviz reads it.
+fn dot_name(name: &str) -> String {
+    let is_word = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let starts_well = !name.starts_with(|first: char| first.is_ascii_digit());
+    if !name.is_empty() && is_word(name) && starts_well && !DOT_KEYWORDS.contains(&name.to_ascii_lowercase().as_str()) {
+        return name.to_owned();
+    }
+    format!("\"{}\"", printable(name).replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// Characters that make another graph of a name.
+const DOT_SYNTAX: &[char] = &[' ', '\t', '\n', '"', ';', '[', ']', '{', '}', '<', '>', '#', '/', '\\'];
+
+/// Names that mean something to Graphviz.
+const DOT_KEYWORDS: [&str; 6] = ["node", "edge", "graph", "digraph", "subgraph", "strict"];
 
 /// The facts that the listing of resources reads.
 pub struct Resources<'facts, 'data> {

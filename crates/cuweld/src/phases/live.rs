@@ -9,13 +9,16 @@
 //! that may be launched, it does the same to entry functions that stay for their address. Both are imitated only where files are
 //! compared, and the second only where it breaks nothing: see [`relocate`](super::relocate).
 
+mod launched;
+
 use super::callgraph::CallGraph;
 use super::load::Inputs;
 use super::resolve::Resolution;
 use crate::id::{FunctionId, Id, IdMap, IdVec};
 use crate::imitations::Imitation;
 use crate::options::{KernelRoots, Options};
-use std::collections::{BTreeMap, HashSet};
+use launched::Launched;
+use std::collections::HashSet;
 
 /// Which functions stay, and which of them are kernels.
 #[derive(Debug)]
@@ -157,113 +160,4 @@ fn reachable(graph: &CallGraph<'_>, roots: impl Iterator<Item = FunctionId>) -> 
     }
     seen.truncate(graph.len());
     seen.into_iter().enumerate().filter(|(_, seen)| *seen).map(|(index, _)| FunctionId::from_index(index))
-}
-
-/// Which kernels may be launched.
-enum Launched<'options> {
-    /// Every one.
-    All,
-    /// Those that a pattern matches. There may be thousands, so that only those are tried that start as the name does.
-    Matching {
-        /// Patterns that are names.
-        names: HashSet<&'options str>,
-        /// The others: what is before their first `*`, in ascending order, and the patterns that start so.
-        starts: Vec<Start<'options>>,
-    },
-}
-
-/// Patterns that start alike.
-struct Start<'options> {
-    text: &'options str,
-    patterns: Vec<&'options str>,
-    /// The longest other start that this one begins with.
-    shorter: Option<usize>,
-}
-
-impl<'options> Launched<'options> {
-    fn of(roots: &'options KernelRoots) -> Self {
-        let (KernelRoots::Matching(patterns) | KernelRoots::LaunchedByHost(patterns)) = roots else { return Launched::All };
-        let mut names = HashSet::new();
-        let mut by_start: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for pattern in patterns {
-            match pattern.split_once('*') {
-                None => _ = names.insert(pattern.as_str()),
-                Some((start, _)) => by_start.entry(start).or_default().push(pattern),
-            }
-        }
-        let mut starts: Vec<Start<'_>> = Vec::with_capacity(by_start.len());
-        for (text, mut patterns) in by_start {
-            patterns.sort_unstable();
-            patterns.dedup();
-            let shorter = longest_beginning(&starts, starts.len().checked_sub(1), text);
-            starts.push(Start { text, patterns, shorter });
-        }
-        Launched::Matching { names, starts }
-    }
-
-    fn may_be(&self, name: &str) -> bool {
-        let (names, starts) = match self {
-            Launched::All => return true,
-            Launched::Matching { names, starts } => (names, starts),
-        };
-        // What a name begins with comes before it in any order of texts.
-        let before = starts.partition_point(|start| start.text <= name).checked_sub(1);
-        let fitting = std::iter::successors(longest_beginning(starts, before, name), |&at| starts[at].shorter);
-        names.contains(name)
-            || fitting.into_iter().any(|at| starts[at].patterns.iter().any(|pattern| matches_pattern(name, pattern)))
-    }
-}
-
-/// The longest start that a text begins with, among one and those that it begins with itself.
-fn longest_beginning(starts: &[Start<'_>], from: Option<usize>, text: &str) -> Option<usize> {
-    std::iter::successors(from, |&at| starts[at].shorter).find(|&at| text.starts_with(starts[at].text))
-}
-
-/// Whether a name matches a pattern in which `*` stands for any run of characters.
-fn matches_pattern(name: &str, pattern: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let Some(last) = parts.next_back() else { return rest.is_empty() };
-    // Taking the earliest place for every middle part leaves the most room for the ones behind it.
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Launched, matches_pattern};
-    use crate::options::KernelRoots;
-
-    #[test]
-    fn of_many_patterns_those_that_fit_are_found() {
-        let patterns = ["exact", "a*z", "ab*", "abc*f", "abd*", "b*", "*end", "abc*f"];
-        let roots = KernelRoots::Matching(patterns.map(str::to_owned).to_vec());
-        let launched = Launched::of(&roots);
-        for name in ["exact", "exactly", "az", "abz", "abcdf", "abcdg", "acf", "abd", "abe", "b", "c", "the end", "", "abc"] {
-            let expected = patterns.iter().any(|pattern| matches_pattern(name, pattern));
-            assert_eq!(launched.may_be(name), expected, "{name}");
-        }
-        assert!(Launched::of(&KernelRoots::All).may_be("anything"));
-    }
-
-    #[test]
-    fn patterns() {
-        for (name, pattern, expected) in [
-            ("kernel", "kernel", true),
-            ("kernel", "kern", false),
-            ("kernel", "*ern*", true),
-            ("kernel", "k*l", true),
-            ("kernel", "k*e*e*l", true),
-            ("kernel", "*", true),
-            ("aba", "ab*ba", false),
-            ("_Z5kmainPi", "_Z5kmain*", true),
-        ] {
-            assert_eq!(matches_pattern(name, pattern), expected, "{name} {pattern}");
-        }
-    }
 }

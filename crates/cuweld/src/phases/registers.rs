@@ -14,8 +14,8 @@ use super::propagate::KernelProperties;
 use super::resolve::Resolution;
 use super::usage::Usage;
 use crate::demangle::demangle;
-use crate::diagnostics::{Diagnostic, Message, Report};
-use crate::id::{FunctionId, Id};
+use crate::diagnostics::{Diagnostic, Expansion, Message, Report, printable};
+use crate::id::{FunctionId, Id, IdMap, PrototypeId};
 use crate::options::{NameStyle, Options};
 use std::fmt::Write;
 
@@ -69,8 +69,8 @@ impl Facts<'_, '_> {
     fn shown(&self, function: FunctionId, style: NameStyle) -> String {
         let name = self.resolution.name(function);
         match style {
-            NameStyle::Mangled => name.to_owned(),
-            NameStyle::Demangled => demangle(name).into_owned(),
+            NameStyle::Mangled => printable(name).into_owned(),
+            NameStyle::Demangled => printable(&demangle(name)).into_owned(),
         }
     }
 
@@ -140,32 +140,57 @@ impl Facts<'_, '_> {
         ))
     }
 
-    /// Lists every function with its registers and callees.
+    /// Lists every function with its registers and callees: those that it calls through pointers one by one, or as the prototype.
     fn list_graph(&self, style: NameStyle, options: &Options, report: &mut Report) {
-        report.list(format!("callgraph for sm_{}:", options.target.number));
-        report.list("# A: s -> B // s (number A) potentially calls B");
-        report.list("# s [N]     // s uses N registers");
-        report.list("# ^s        // s is entry point");
-        report.list("# &s        // s has address taken");
+        let every_pair = options.listings.every_pair;
+        let mut text = Expansion::default();
+        text.text(&format!("callgraph for sm_{}:\n", options.target.number));
+        text.text("# A: s -> B // s (number A) potentially calls B\n");
+        text.text("# s [N]     // s uses N registers\n");
+        text.text("# ^s        // s is entry point\n");
+        text.text("# &s        // s has address taken\n");
+        let mut lists: IdMap<PrototypeId, usize> = IdMap::default();
+        let number = |function: &FunctionId| (function.index() + 1).to_string();
         for function in self.resolution.functions().ids() {
-            let mut line = format!("{}: ", function.index() + 1);
+            text.text(&format!("{}: ", number(&function)));
             if self.live.contains(function) {
-                if self.resolution.functions()[function].kernel {
-                    line.push('^');
+                text.text(&self.described(function, style));
+                for &through in self.graph.indirect(function).iter().rev() {
+                    let targets = || self.graph.targets(through).iter().map(number).collect();
+                    let list = *lists.entry(through).or_insert_with(|| text.list(targets()));
+                    match every_pair {
+                        true => text.each(" ", list, ""),
+                        false => text.text(&format!(" P{}", through.index() + 1)),
+                    }
                 }
-                if self.graph.taken(function).is_some() {
-                    line.push('&');
-                }
-                line.push_str(&self.shown(function, style));
-                if self.resolution.code(self.inputs, function).is_some() && !self.live.is_stub(function) {
-                    _ = write!(line, " [{}]", self.attributes.of(function).registers);
-                }
-                line.push_str(" ->");
-                for callee in self.graph.callees(function) {
-                    _ = write!(line, " {}", callee.index() + 1);
-                }
+                self.graph.calls(function).iter().for_each(|callee| text.text(&format!(" {}", number(callee))));
             }
-            report.list(line);
+            text.text("\n");
         }
+        let mut lists: Vec<(PrototypeId, usize)> = lists.into_iter().filter(|_| !every_pair).collect();
+        lists.sort_unstable();
+        for (id, list) in lists {
+            text.text(&format!("P{}: prototype {} ->", id.index() + 1, printable(self.graph.prototypes()[id])));
+            text.each(" ", list, "");
+            text.text("\n");
+        }
+        report.list_expansion(text);
+    }
+
+    /// A function, and how many registers it uses.
+    fn described(&self, function: FunctionId, style: NameStyle) -> String {
+        let mut line = String::new();
+        if self.resolution.functions()[function].kernel {
+            line.push('^');
+        }
+        if self.graph.taken(function).is_some() {
+            line.push('&');
+        }
+        line.push_str(&self.shown(function, style));
+        if self.resolution.code(self.inputs, function).is_some() && !self.live.is_stub(function) {
+            _ = write!(line, " [{}]", self.attributes.of(function).registers);
+        }
+        line.push_str(" ->");
+        line
     }
 }

@@ -6,29 +6,73 @@ use crate::diagnostics::Diagnostic;
 use crate::id::FileId;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place};
 use cubin::symbol::{Binding, Space, SymbolKind, other};
+use std::collections::HashMap;
 
-/// What an object has under a name.
-pub struct Side<'inputs, 'data> {
+/// Who mentions the names that clash. There may be as many of them as names, so all are looked for at once.
+pub struct Mentions<'inputs, 'data> {
     inputs: &'inputs Inputs<'data>,
-    file: FileId,
-    symbol: &'inputs InputSymbol<'data>,
+    /// The first mention of each object, in the order of objects.
+    symbols: HashMap<&'data str, Vec<(FileId, &'inputs InputSymbol<'data>)>>,
+    /// The first prototype that an object gives for a function.
+    prototypes: HashMap<(FileId, &'data str), &'data str>,
 }
 
-impl<'inputs, 'data> Side<'inputs, 'data> {
+impl<'inputs, 'data> Mentions<'inputs, 'data> {
+    /// Looks for names in the objects up to one.
+    pub fn find(inputs: &'inputs Inputs<'data>, names: impl Iterator<Item = &'data str>, last: FileId) -> Self {
+        let mut symbols: HashMap<&str, Vec<(FileId, &InputSymbol<'data>)>> = names.map(|name| (name, Vec::new())).collect();
+        let mut prototypes = HashMap::new();
+        for file in inputs.files().ids().take_while(|&file| file <= last) {
+            let object = &inputs.files()[file];
+            for symbol in object.symbols.iter().map(|id| &inputs.symbols()[id]) {
+                if symbol.binding != Binding::LOCAL
+                    && let Some(known) = symbols.get_mut(symbol.name)
+                    && known.last().is_none_or(|&(before, _)| before != file)
+                {
+                    known.push((file, symbol));
+                }
+            }
+            for record in &object.calls {
+                if let CallRecord::Prototype { function, prototype } | CallRecord::AddressTaken { function, prototype } = *record
+                {
+                    let name = inputs.symbols()[function].name;
+                    if symbols.contains_key(name) {
+                        prototypes.entry((file, name)).or_insert(prototype);
+                    }
+                }
+            }
+        }
+        Mentions { inputs, symbols, prototypes }
+    }
+
+    fn of(&self, name: &str) -> impl DoubleEndedIterator<Item = Side<'_, 'data>> {
+        let known = self.symbols.get(name).map(Vec::as_slice).unwrap_or_default();
+        known.iter().map(|&(file, symbol)| Side { mentions: self, file, symbol })
+    }
+
     /// What `file` has under `name`.
-    pub fn find(inputs: &'inputs Inputs<'data>, file: FileId, name: &str) -> Option<Self> {
-        let symbols = inputs.files()[file].symbols.iter().map(|id| &inputs.symbols()[id]);
-        let mut named = symbols.filter(|symbol| symbol.name == name && symbol.binding != Binding::LOCAL);
-        named.next().map(|symbol| Side { inputs, file, symbol })
+    pub fn side(&self, file: FileId, name: &str) -> Option<Side<'_, 'data>> {
+        let known = self.symbols.get(name)?;
+        let &(file, symbol) = known.get(known.binary_search_by_key(&file, |&(file, _)| file).ok()?)?;
+        Some(Side { mentions: self, file, symbol })
     }
 
     /// The first object before `file` that mentions `name`.
-    pub fn before(inputs: &'inputs Inputs<'data>, file: FileId, name: &str) -> Option<Self> {
-        inputs.files().ids().take_while(|&earlier| earlier < file).find_map(|earlier| Self::find(inputs, earlier, name))
+    pub fn before(&self, file: FileId, name: &str) -> Option<Side<'_, 'data>> {
+        self.of(name).next().filter(|side| side.file < file)
     }
+}
 
+/// What an object has under a name.
+pub struct Side<'mentions, 'data> {
+    mentions: &'mentions Mentions<'mentions, 'data>,
+    file: FileId,
+    symbol: &'mentions InputSymbol<'data>,
+}
+
+impl<'data> Side<'_, 'data> {
     fn file_name(&self) -> &'data str {
-        self.inputs.files()[self.file].name
+        self.mentions.inputs.files()[self.file].name
     }
 
     /// What it is, in words.
@@ -62,19 +106,14 @@ impl<'inputs, 'data> Side<'inputs, 'data> {
     /// The bytes it is defined by.
     fn contents(&self) -> Option<&'data [u8]> {
         let Place::Section(section) = self.symbol.place() else { return None };
-        let data = self.inputs.sections()[section].data;
+        let data = self.mentions.inputs.sections()[section].data;
         let start = usize::try_from(self.symbol.value).ok()?;
         data.get(start..start.checked_add(usize::try_from(self.symbol.size).ok()?)?).filter(|contents| !contents.is_empty())
     }
 
     /// The prototype that the object gives for the function.
     fn prototype(&self) -> Option<&'data str> {
-        self.inputs.files()[self.file].calls.iter().find_map(|record| match *record {
-            CallRecord::Prototype { function, prototype } | CallRecord::AddressTaken { function, prototype } => {
-                (self.inputs.symbols()[function].name == self.symbol.name).then_some(prototype)
-            }
-            _ => None,
-        })
+        self.mentions.prototypes.get(&(self.file, self.symbol.name)).copied()
     }
 }
 
@@ -102,18 +141,11 @@ pub fn add_definitions(diagnostic: Diagnostic, sides: &[Option<Side<'_, '_>>; 2]
 }
 
 /// Adds the prototypes of a function that does not have the same everywhere.
-pub fn add_prototypes(diagnostic: Diagnostic, inputs: &Inputs<'_>, file: FileId, name: &str) -> Diagnostic {
-    let files = inputs.files().ids().take_while(|&earlier| earlier <= file);
-    let sides: Vec<_> = files
-        .filter_map(|file| {
-            let side = Side::find(inputs, file, name)?;
-            let prototype = side.prototype()?;
-            Some((side, prototype))
-        })
-        .collect();
-    let first = sides.first().map(|(_, prototype)| *prototype);
-    let different = sides.iter().rev().find(|(_, prototype)| Some(*prototype) != first);
-    sides.first().into_iter().chain(different).fold(diagnostic, |diagnostic, (side, prototype)| {
+pub fn add_prototypes(diagnostic: Diagnostic, mentions: &Mentions<'_, '_>, name: &str) -> Diagnostic {
+    let mut sides = mentions.of(name).filter_map(|side| side.prototype().map(|prototype| (side, prototype)));
+    let first = sides.next();
+    let different = first.as_ref().and_then(|(_, first)| sides.rev().find(|(_, prototype)| prototype != first));
+    first.into_iter().chain(different).fold(diagnostic, |diagnostic, (side, prototype)| {
         diagnostic.also(format!("in {} it {}", side.file_name(), prototype::readable(prototype)))
     })
 }

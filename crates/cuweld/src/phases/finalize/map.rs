@@ -2,6 +2,7 @@
 
 use super::Finished;
 use crate::demangle::demangle;
+use crate::diagnostics::printable;
 use crate::id::{FileId, IdMap, SectionId, SymbolId};
 use crate::options::MapContents;
 use crate::phases::load::Place;
@@ -21,11 +22,19 @@ impl Finished<'_, '_> {
         let sections = self.image.sections.iter().skip(1).zip(self.facts.numbering.sections());
         for (header, &part) in sections.filter(|(_, part)| part.view == View::Machine) {
             let section = &self.facts.plan.sections()[part.section];
-            _ = writeln!(text, "{:>10x} {:>10x} {:>6} {}", header.offset, header.size, header.align, section.name);
+            _ = writeln!(
+                text,
+                "{:>10x} {:>10x} {:>6} {}",
+                header.offset,
+                header.size,
+                header.align,
+                printable(&section.name.to_string())
+            );
             for piece in section.pieces.iter() {
                 let row = &self.facts.inputs.sections()[piece.section];
                 let file = self.facts.inputs.files()[self.facts.inputs.file_of_section(piece.section)].name;
-                _ = writeln!(text, "{:>10x} {:>10x} {:>6}   {file}:({})", piece.offset, row.size, row.align(), row.name);
+                let origin = format!("{file}:({})", row.name);
+                _ = writeln!(text, "{:>10x} {:>10x} {:>6}   {}", piece.offset, row.size, row.align(), printable(&origin));
             }
             for (value, symbol) in symbols.remove(&part.section).unwrap_or_default() {
                 let symbol = &self.facts.resolution.symbols()[symbol];
@@ -34,7 +43,7 @@ impl Finished<'_, '_> {
                     "{value:>10x} {:>10x} {:>6}     {}",
                     symbol.size,
                     "",
-                    demangle(symbol.name(self.facts.inputs))
+                    printable(&demangle(symbol.name(self.facts.inputs)))
                 );
             }
         }
@@ -93,10 +102,10 @@ impl Finished<'_, '_> {
             };
             let defining = symbol.definition.map(|definition| inputs.file_of_symbol(definition));
             files.sort_by_key(|&(file, defines)| (Some(file) != defining, !defines, file));
-            _ = writeln!(text, "{}", demangle(symbol.name(inputs)));
+            _ = writeln!(text, "{}", printable(&demangle(symbol.name(inputs))));
             for (file, defines) in files {
                 let verb = if defines { "defined" } else { "mentioned" };
-                _ = writeln!(text, "    {verb} in {}", inputs.files()[file].name);
+                _ = writeln!(text, "    {verb} in {}", printable(inputs.files()[file].name));
             }
         }
     }

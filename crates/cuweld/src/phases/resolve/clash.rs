@@ -6,7 +6,7 @@
 use super::Symbol;
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::FileId;
-use crate::phases::explain::clash::{self as explain, Side};
+use crate::phases::explain::clash::{self as explain, Mentions};
 use crate::phases::load::{InputSymbol, Inputs, OTHER_KERNEL, Place};
 use cubin::symbol::{Binding, Space, SymbolKind, other};
 
@@ -141,14 +141,33 @@ fn is_defined_twice(known: &Symbol, row: &InputSymbol<'_>) -> bool {
         && row.binding == Binding::GLOBAL
 }
 
-impl Clash<'_> {
+impl<'data> Clash<'data> {
     /// Whether the reference linker loses its way in the call graph over this.
     pub fn confuses_call_graph(&self) -> bool {
         matches!(self, Clash::Space { function_over_variable: true, .. })
     }
 
-    /// The message for it; `file` is the object at hand.
-    pub fn describe(&self, inputs: &Inputs<'_>, file: FileId) -> Diagnostic {
+    /// The name that it is about.
+    fn name(&self) -> &'data str {
+        match *self {
+            Clash::Kernel { name }
+            | Clash::Space { name, .. }
+            | Clash::Size { name, .. }
+            | Clash::Definition { name, .. }
+            | Clash::Common { name, .. }
+            | Clash::Managed { name, .. }
+            | Clash::Prototype { name, .. }
+            | Clash::Parameters { name } => name,
+        }
+    }
+
+    /// The messages for clashes; `file` is the object at hand.
+    pub fn describe_all(clashes: &[Self], inputs: &Inputs<'data>, file: FileId) -> impl Iterator<Item = Diagnostic> {
+        let mentions = Mentions::find(inputs, clashes.iter().map(Self::name), file);
+        clashes.iter().map(move |clash| clash.describe(&mentions, inputs, file))
+    }
+
+    fn describe(&self, mentions: &Mentions<'_, 'data>, inputs: &Inputs<'data>, file: FileId) -> Diagnostic {
         let file_name = |file: FileId| inputs.files()[file].name.to_owned();
         let owner_name = |owner: Owner| match owner {
             Owner::File(file) => file_name(file),
@@ -157,10 +176,10 @@ impl Clash<'_> {
         let here = file_name(file);
         let sides = |name: &str, first: Owner| {
             let earlier = match first {
-                Owner::File(first) => Side::find(inputs, first, name),
-                Owner::Nobody => Side::before(inputs, file, name),
+                Owner::File(first) => mentions.side(first, name),
+                Owner::Nobody => mentions.before(file, name),
             };
-            [earlier, Side::find(inputs, file, name)]
+            [earlier, mentions.side(file, name)]
         };
         let say = |message: Message, name: &str, headline: &str| {
             Diagnostic::new(message).headline(format!("'{}' {headline}", explain::shown(name)))
@@ -168,7 +187,7 @@ impl Clash<'_> {
         match *self {
             Clash::Kernel { name } => {
                 let message = Message::NotAKernelEverywhere { name: name.into() };
-                let sides = [Side::before(inputs, file, name), Side::find(inputs, file, name)];
+                let sides = [mentions.before(file, name), mentions.side(file, name)];
                 explain::add_sides(say(message, name, "is a kernel in one object and none in another"), &sides)
                     .hint("declare it __global__ everywhere, or nowhere")
             }
@@ -193,14 +212,14 @@ impl Clash<'_> {
             }
             Clash::Common { name, file: larger } => {
                 let message = Message::CommonLargerThanDefinition { name: name.into(), file: file_name(larger) };
-                let sides = [Side::before(inputs, file, name), Side::find(inputs, file, name)];
+                let sides = [mentions.before(file, name), mentions.side(file, name)];
                 explain::add_sides(say(message, name, "is defined larger without a value than with one"), &sides)
                     .hint("declare it extern where it has no value")
             }
             Clash::Prototype { name, first } => {
                 let message = Message::PrototypeMismatch { name: name.into(), file: here, first: file_name(first) };
                 let diagnostic = say(message, name, "is called in another way than it is defined");
-                explain::add_prototypes(diagnostic, inputs, file, name).hint("compile all objects with the same declaration")
+                explain::add_prototypes(diagnostic, mentions, name).hint("compile all objects with the same declaration")
             }
             Clash::Parameters { name } => {
                 let message = Message::ParameterSizeMismatch { name: name.into() };

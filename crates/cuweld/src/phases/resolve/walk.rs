@@ -434,9 +434,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
 
     /// Says what does not fit together, and ends the link.
     fn report_clashes(&self, file: FileId, report: &mut Report) -> Result<Resolution<'data>, Failure> {
-        for clash in &self.clashes {
-            report.add(clash.describe(self.inputs, file));
-        }
+        Clash::describe_all(&self.clashes, self.inputs, file).for_each(|diagnostic| report.add(diagnostic));
         let function_over_variable = self.clashes.iter().any(Clash::confuses_call_graph);
         let message = if function_over_variable { Message::NoCallGraphNode {} } else { Message::MergeFailed {} };
         let file = self.inputs.files()[file].name;

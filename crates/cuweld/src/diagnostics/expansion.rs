@@ -1,0 +1,60 @@
+//! A text that writes the same lists out many times, and keeps each once.
+//!
+//! A call through a pointer may reach every function of its prototype. Where all pairs of caller and callee are to be listed, as the
+//! reference linker does, the text takes the product of the two; what is kept of it until it is written does not.
+
+use std::fmt;
+
+/// A text, to be written out.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Expansion {
+    lists: Vec<Vec<String>>,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Piece {
+    /// Itself.
+    Text(String),
+    /// Every item of a list, with something before and behind it.
+    Each { before: String, list: usize, behind: &'static str },
+}
+
+impl Expansion {
+    /// Adds a text.
+    pub(crate) fn text(&mut self, text: &str) {
+        match self.pieces.last_mut() {
+            Some(Piece::Text(last)) => last.push_str(text),
+            _ => self.pieces.push(Piece::Text(text.to_owned())),
+        }
+    }
+
+    /// Keeps a list, and says which one it is.
+    pub(crate) fn list(&mut self, items: Vec<String>) -> usize {
+        self.lists.push(items);
+        self.lists.len() - 1
+    }
+
+    /// Adds every item of a list.
+    pub(crate) fn each(&mut self, before: &str, list: usize, behind: &'static str) {
+        self.pieces.push(Piece::Each { before: before.to_owned(), list, behind });
+    }
+}
+
+impl fmt::Display for Expansion {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => out.write_str(text)?,
+                Piece::Each { before, list, behind } => {
+                    for item in self.lists.get(*list).into_iter().flatten() {
+                        out.write_str(before)?;
+                        out.write_str(item)?;
+                        out.write_str(behind)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
