@@ -235,7 +235,7 @@ fn listings_of_calls_through_pointers() -> io::Result<()> {
     let output = link(indirect_calls(), &["-dump-callgraph", "-dot=/dev/null"])?;
     assert_linked(&output);
     assert!(output.stderr.len() < 1 << 20, "{} bytes", output.stderr.len());
-    let output = link(indirect_calls(), &["-dump-callgraph", "-dot=/dev/null", "--diagnostics=nvlink"])?;
+    let output = link(indirect_calls(), &["-dump-callgraph", "--diagnostics=nvlink"])?;
     assert_linked(&output);
     assert!(output.stderr.len() > MANY as usize * MANY as usize * 4, "{} bytes", output.stderr.len());
     Ok(())
@@ -321,5 +321,28 @@ fn large_tables_arrive_as_they_are() -> io::Result<()> {
     let linked = fs::read(folder.path().join("out.cubin"))?;
     assert!(linked.windows(contents.len()).any(|bytes| bytes == contents), "the table is not in the result");
     assert!(linked == fs::read(folder.path().join("piped.cubin"))?, "a pipe gives another result");
+    Ok(())
+}
+
+/// Names that nest as deeply as they are read, on a small stack.
+#[test]
+fn names_that_nest() -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut object = Object::new();
+    let (kernel, _) = object.function("k", true, &[]);
+    for depth in [50, 100, 180, 250, 4000] {
+        let name = format!("_Z1f{}1c{}", "1aI".repeat(depth), "E".repeat(depth));
+        let pointers = format!("_Z1f{}i", "P".repeat(depth));
+        for name in [name, pointers] {
+            let missing = object.symbol(&name, SymbolKind::FUNCTION, 0, 0, 0, 0);
+            object.call(kernel, missing);
+        }
+    }
+    fs::write(folder.path().join("deep.cubin"), object.build()?)?;
+    let script = "ulimit -s 128; exec \"$0\" -arch=sm_90 deep.cubin -o out.cubin";
+    let output = Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_cuweld")]).current_dir(&folder).output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(255), "{:?}: {said}", output.status);
+    assert_eq!(said.matches("undefined reference").count(), 10, "{said}");
     Ok(())
 }

@@ -219,6 +219,27 @@ fn an_input_that_is_written_to_is_an_error() -> io::Result<()> {
     Ok(())
 }
 
+/// Programs that copy files put back the time at which they were written (`cp -p`, `rsync -t`).
+#[test]
+fn an_input_that_is_written_to_is_an_error_whatever_its_time_says() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let output = link_while(&folder, |path| {
+        let file = fs::File::options().write(true).open(path)?;
+        let before = file.metadata()?.modified()?;
+        std::os::unix::fs::FileExt::write_all_at(&file, b"other", 1 << 19)?;
+        file.set_modified(before)
+    })?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("'large.cubin' was changed while it was linked"), "{said}");
+    assert!(!output.status.success() && !folder.path("out.cubin").exists(), "{said}");
+    // Another name for it changes nothing in it.
+    let folder = Folder::new()?;
+    let output = link_while(&folder, |path| fs::hard_link(path, path.with_extension("other")))?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!said.contains("was changed"), "{said}");
+    Ok(())
+}
+
 /// Of many inputs that are wrong, the first is named, however many threads look at them.
 #[test]
 fn the_first_of_many_errors_is_told() -> io::Result<()> {

@@ -1,0 +1,100 @@
+"""Uses the library in processes that have little: no threads, no news of children, no memory, and forks while other threads link.
+
+usage: guest.py LIBRARY CUBIN; PTX is compiled only where CUDA_HOME names a toolkit."""
+
+import ctypes as C
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+
+LIBRARY, CUBIN = C.CDLL(sys.argv[1]), open(sys.argv[2], "rb").read()
+PTX = b".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n\0"
+INTERNAL = 6
+problems = []
+
+
+def link(data=CUBIN, kind=1):
+    """The result of a link."""
+    handle = C.c_void_p()
+    result = LIBRARY.nvJitLinkCreate(C.byref(handle), 1, (C.c_char_p * 1)(b"-arch=sm_90"))
+    result = result or LIBRARY.nvJitLinkAddData(handle, kind, data, C.c_size_t(len(data)), b"a")
+    result = result or LIBRARY.nvJitLinkComplete(handle)
+    size = C.c_size_t()
+    LIBRARY.nvJitLinkGetErrorLogSize(handle, C.byref(size))
+    log = C.create_string_buffer(size.value + 1)
+    if size.value:
+        LIBRARY.nvJitLinkGetErrorLog(handle, log)
+    LIBRARY.nvJitLinkDestroy(C.byref(handle))
+    return result, log.value.decode(errors="replace")
+
+
+def child(what, work, expected=(0,), limit=60):
+    """Runs work in a process of its own."""
+    pid = os.fork()
+    if pid == 0:
+        result, log = work()
+        if result not in expected:
+            print(f"{what}: {result} {log[:300]}", flush=True)
+        os._exit(0 if result in expected else 1)
+    end = time.time() + limit
+    while time.time() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            if status:
+                problems.append(f"{what}: status {status:#x}")
+            return
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    problems.append(f"{what}: hangs")
+
+
+def without_threads():
+    if os.getuid() == 0:
+        os.setgid(65533)
+        os.setuid(65533)
+    resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+    link()
+    return link()
+
+
+def without_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
+    return link(CUBIN + bytes(300 << 20))
+
+
+def ignoring_children():
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    return link(PTX, 2)
+
+
+child("as usual", link)
+child("without threads", without_threads)
+child("without memory", without_memory, (INTERNAL, 4, 5))
+if os.environ.get("CUDA_HOME"):
+    child("SIGCHLD ignored", ignoring_children)
+
+# A log that is empty has no byte, and none is written.
+handle, size, log = C.c_void_p(), C.c_size_t(7), C.create_string_buffer(b"untouched")
+LIBRARY.nvJitLinkCreate(C.byref(handle), 1, (C.c_char_p * 1)(b"-arch=sm_90"))
+LIBRARY.nvJitLinkGetErrorLogSize(handle, C.byref(size))
+LIBRARY.nvJitLinkGetErrorLog(handle, log)
+if size.value != 0 or log.value != b"untouched":
+    problems.append(f"an empty log has {size.value} bytes, and becomes {log.value}")
+LIBRARY.nvJitLinkDestroy(C.byref(handle))
+
+# Forks while other threads link.
+is_over = threading.Event()
+threads = [threading.Thread(target=lambda: [link() for _ in iter(is_over.is_set, True)]) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for number in range(int(os.environ.get("FORKS", "200"))):
+    child(f"fork {number}", link, limit=20)
+is_over.set()
+for thread in threads:
+    thread.join()
+print("\n".join(problems), end="\n" if problems else "")
+sys.exit(bool(problems))
