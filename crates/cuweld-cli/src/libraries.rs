@@ -60,7 +60,7 @@ pub fn is_compatible(bytes: &[u8], processor: Processor) -> bool {
 
 fn can_be_linked(kind: Kind) -> bool {
     let holds_members = matches!(kind, Kind::Archive | Kind::ThinArchive);
-    holds_members || matches!(kind, Kind::HostElf(_) | Kind::Cubin(_) | Kind::Fatbin | Kind::Ptx | Kind::LtoIr)
+    holds_members || matches!(kind, Kind::HostElf(_) | Kind::Coff(_) | Kind::Cubin(_) | Kind::Fatbin | Kind::Ptx | Kind::LtoIr)
 }
 
 /// Says that a file was passed over in the search for a library.

@@ -201,7 +201,7 @@ pub enum Problem {
         promised: u64,
     },
     /// A host object of a kind that is not read.
-    #[error("{0} is not supported as a host object, only 64-bit little-endian ELF is")]
+    #[error("{0} is not supported as a host object, only 64-bit little-endian ELF and COFF are")]
     UnsupportedHost(crate::identify::Kind),
     /// The section headers have a size that the format does not allow.
     #[error("section headers of {0} bytes, they have 64")]
@@ -224,6 +224,9 @@ pub enum Problem {
         /// Size of the table.
         size: u64,
     },
+    /// A COFF section's name does not lie in the table of strings.
+    #[error("the name of section {0} is outside of the table of strings")]
+    CoffSectionName(usize),
     /// A member header does not end as all of them do.
     #[error("a member's header ends with a backquote and a newline, here are {0:02x?}")]
     MemberEnd([u8; 2]),

@@ -9,14 +9,20 @@
 //! | `.nvHRKE` and five like it | names that host code refers to, see [`Reference`] |
 //!
 //! Joined objects (`ld -r`) have the contents of several in each section, and may have several sections of one name.
+//!
+//! The sections are the same in ELF and in COFF objects, which differ in how sections are found: see the modules here.
 
-use cubin::elf::{self, Header, SectionHeader, SymbolRecord};
+mod coff;
+mod elf;
+
+use cubin::elf::{SHN_UNDEF, SHT_SYMTAB, SymbolRecord};
 use cubin::symbol::Binding;
 
 use crate::container::{Fatbins, fatbins_at};
 use crate::error::{Container, Error, Item, Problem, Result};
-use crate::identify::{ByteOrder, Class, HostElf, Kind, identify};
-use crate::little_endian::{length, slice};
+use crate::identify::{ByteOrder, Class, CoffMachine, HostElf, Kind, identify};
+use crate::little_endian::length;
+use elf::SectionTable;
 
 /// The prefix of a module id by which a device linker's output says that it contains the module.
 const LINKED: &str = "def ";
@@ -25,8 +31,8 @@ const LINKED: &str = "def ";
 #[derive(Clone, Debug)]
 pub struct HostObject<'data> {
     bytes: &'data [u8],
-    /// What the ELF header says.
-    pub elf: HostElf,
+    /// What its header says.
+    pub format: Format,
     /// The sections with relocatable device code, in the order of the file.
     pub relocatable_code: Vec<FatbinSection<'data>>,
     /// The sections with device code that is linked already: a program of one source file, or a device linker's output.
@@ -41,6 +47,15 @@ pub struct HostObject<'data> {
     pub linked_module_ids: Vec<&'data str>,
     /// What host code refers to: for each section that is there, its names, which may be none.
     pub references: Vec<References<'data>>,
+}
+
+/// The format of a host object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// ELF.
+    Elf(HostElf),
+    /// COFF, the format of Windows.
+    Coff(CoffMachine),
 }
 
 /// A section that holds fatbins.
@@ -117,17 +132,16 @@ const SECTIONS: [(&str, Role); 10] = [
 ];
 
 impl<'data> HostObject<'data> {
-    /// Reads a 64-bit little-endian ELF file of any machine, and of any form: the caller says what programs and shared
-    /// libraries are to mean.
+    /// Reads a COFF object, or a 64-bit little-endian ELF file of any machine and of any form: the caller says what programs and
+    /// shared libraries are to mean.
     ///
     /// # Errors
     /// When the bytes are something else, or when the section headers or a section of interest are damaged.
     pub fn parse(bytes: &'data [u8]) -> Result<Self> {
-        let elf = match identify(bytes) {
-            Kind::HostElf(elf @ HostElf { class: Class::Bits64, byte_order: ByteOrder::Little, .. }) => elf,
-            kind @ (Kind::HostElf(_) | Kind::Coff(_)) => {
-                return Err(error(None, 0, Problem::UnsupportedHost(kind)));
-            }
+        let format = match identify(bytes) {
+            Kind::HostElf(elf @ HostElf { class: Class::Bits64, byte_order: ByteOrder::Little, .. }) => Format::Elf(elf),
+            Kind::Coff(machine) => Format::Coff(machine),
+            kind @ Kind::HostElf(_) => return Err(error(None, 0, Problem::UnsupportedHost(kind))),
             found => {
                 let expected = "a host object";
                 return Err(error(None, 0, Problem::WrongKind { expected, found }));
@@ -135,7 +149,7 @@ impl<'data> HostObject<'data> {
         };
         let mut object = Self {
             bytes,
-            elf,
+            format,
             relocatable_code: Vec::new(),
             linked_code: Vec::new(),
             has_registration: false,
@@ -143,40 +157,52 @@ impl<'data> HostObject<'data> {
             linked_module_ids: Vec::new(),
             references: Vec::new(),
         };
-        let Some(table) = SectionTable::find(bytes)? else {
-            return Ok(object);
-        };
         // Sections that share their bytes would let a small file stand for one of any size.
         let mut left = length(bytes);
-        for index in 0..table.count {
-            let header = table.header(index)?;
-            let found = table.name(index, &header)?;
-            if let Some(&(name, role)) = SECTIONS.iter().find(|(name, _)| name.as_bytes() == found) {
-                let data = table
-                    .contents(&header)
-                    .and_then(|data| {
-                        left = left.checked_sub(length(data)).ok_or(Problem::Overlap)?;
-                        Ok(data)
-                    })
-                    .map_err(|problem| error(Some(Item::Section(name.to_owned())), header.offset, problem))?;
-                object.add(name, role, header.offset, data)?;
+        let mut add = |name: &'static str, role, offset, data: std::result::Result<&'data [u8], Problem>| {
+            let data = data.and_then(|data| {
+                left = left.checked_sub(length(data)).ok_or(Problem::Overlap)?;
+                Ok(data)
+            });
+            let data = data.map_err(|problem| error(Some(Item::Section(name.to_owned())), offset, problem))?;
+            object.add(name, role, offset, data)
+        };
+        match format {
+            Format::Elf(_) => {
+                let Some(table) = SectionTable::find(bytes)? else { return Ok(object) };
+                for index in 0..table.count {
+                    let header = table.header(index)?;
+                    let found = table.name(index, &header)?;
+                    if let Some(&(name, role)) = SECTIONS.iter().find(|(name, _)| name.as_bytes() == found) {
+                        add(name, role, header.offset, table.contents(&header))?;
+                    }
+                }
+            }
+            Format::Coff(_) => {
+                for section in coff::sections(bytes)? {
+                    let is_named = |name: &str| coff::significant(name.as_bytes()) == coff::significant(section.name);
+                    if let Some(&(name, role)) = SECTIONS.iter().find(|(name, _)| is_named(name)) {
+                        add(name, role, section.offset, section.contents(bytes))?;
+                    }
+                }
             }
         }
         Ok(object)
     }
 
     /// The names of the functions and variables that the object defines for the host's own linker. What can not be read is left
-    /// out: this is for explanations.
+    /// out: this is for explanations. COFF objects give none: their host compiler spells names in another way than device code does.
     #[must_use]
     pub fn names_for_the_host(&self) -> Vec<&'data str> {
+        let Format::Elf(_) = self.format else { return Vec::new() };
         let Ok(Some(table)) = SectionTable::find(self.bytes) else { return Vec::new() };
         let headers = (0..table.count).filter_map(|index| table.header(index).ok());
         let mut names = Vec::new();
-        for header in headers.filter(|header| header.kind == elf::SHT_SYMTAB) {
+        for header in headers.filter(|header| header.kind == SHT_SYMTAB) {
             let strings = table.header(u64::from(header.link)).ok().and_then(|strings| table.contents(&strings).ok());
             let (Some(strings), Ok(symbols)) = (strings, table.contents(&header)) else { continue };
             let records = symbols.chunks_exact(SymbolRecord::SIZE).filter_map(|record| SymbolRecord::parse(record, 0));
-            let is_visible = |record: &SymbolRecord| record.section != elf::SHN_UNDEF && record.info >> 4 != Binding::LOCAL.0;
+            let is_visible = |record: &SymbolRecord| record.section != SHN_UNDEF && record.info >> 4 != Binding::LOCAL.0;
             let name = |record: SymbolRecord| strings.get(record.name as usize..)?.split(|&byte| byte == 0).next();
             names.extend(records.filter(is_visible).filter_map(name).filter_map(|name| std::str::from_utf8(name).ok()));
         }
@@ -216,87 +242,6 @@ fn strings(data: &[u8]) -> std::result::Result<Vec<&str>, Problem> {
 
 fn error(item: Option<Item>, offset: u64, problem: Problem) -> Error {
     Error::new(Container::HostObject, item, offset, problem)
-}
-
-/// The section headers of an ELF file, and the table of their names.
-struct SectionTable<'data> {
-    bytes: &'data [u8],
-    offset: u64,
-    count: u64,
-    names: &'data [u8],
-}
-
-impl<'data> SectionTable<'data> {
-    const ENTRY: u64 = SectionHeader::SIZE as u64;
-
-    /// Finds the table; `None` when the file has no sections.
-    fn find(bytes: &'data [u8]) -> Result<Option<Self>> {
-        let file = Header::parse(bytes, 0).ok_or_else(|| {
-            let needed = Header::SIZE as u64;
-            error(None, 0, cut("the ELF header", needed, length(bytes)))
-        })?;
-        let offset = file.section_header_offset;
-        if offset == 0 {
-            return Ok(None);
-        }
-        if u64::from(file.section_header_size) != Self::ENTRY {
-            let problem = Problem::SectionHeaderSize(file.section_header_size);
-            return Err(error(None, 0, problem));
-        }
-        let mut table = Self { bytes, offset, count: 1, names: &[] };
-        // Numbers that are too large for the file's header are in the first section header, which is no section's.
-        let first = table.header(0)?;
-        table.count = match file.section_header_count {
-            0 => first.size,
-            count => u64::from(count),
-        };
-        let available = length(bytes).saturating_sub(offset);
-        let needed = table.count.saturating_mul(Self::ENTRY);
-        if needed > available {
-            let problem = cut("the section header table", needed, available);
-            return Err(error(None, offset, problem));
-        }
-        let names = match file.section_names {
-            elf::SHN_XINDEX => u64::from(first.link),
-            index => u64::from(index),
-        };
-        if names >= table.count {
-            let (index, count) = (names, table.count);
-            return Err(error(None, offset, Problem::SectionNames { index, count }));
-        }
-        let header = table.header(names)?;
-        table.names = table.contents(&header).map_err(|problem| error(None, header.offset, problem))?;
-        Ok(Some(table))
-    }
-
-    fn header(&self, index: u64) -> Result<SectionHeader> {
-        let offset = self.offset.saturating_add(index.saturating_mul(Self::ENTRY));
-        SectionHeader::parse(self.bytes, offset).ok_or_else(|| {
-            let available = length(self.bytes).saturating_sub(offset);
-            error(None, offset, cut("a section header", Self::ENTRY, available))
-        })
-    }
-
-    fn name(&self, index: u64, header: &SectionHeader) -> Result<&'data [u8]> {
-        usize::try_from(header.name)
-            .ok()
-            .and_then(|start| self.names.get(start..))
-            .and_then(|rest| rest.split(|&byte| byte == 0).next())
-            .ok_or_else(|| {
-                let problem = Problem::SectionName { section: index, name: header.name, size: length(self.names) };
-                error(None, self.offset, problem)
-            })
-    }
-
-    fn contents(&self, header: &SectionHeader) -> std::result::Result<&'data [u8], Problem> {
-        if header.kind == elf::SHT_NOBITS {
-            return Ok(&[]);
-        }
-        slice(self.bytes, header.offset, header.size).ok_or_else(|| {
-            let available = length(self.bytes).saturating_sub(header.offset);
-            cut("the section", header.size, available)
-        })
-    }
 }
 
 fn cut(what: &'static str, needed: u64, available: u64) -> Problem {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use cubin::elf;
+use object::pe;
 
 use crate::archive;
 use crate::container;
@@ -20,6 +21,8 @@ pub enum Kind {
     HostElf(HostElf),
     /// A Windows object.
     Coff(CoffMachine),
+    /// What Microsoft's compiler makes with `/GL`: an object of its own intermediate code, without sections.
+    MicrosoftIr,
     /// A fatbin.
     Fatbin,
     /// An old-style fatbin: a format that only very old compilers wrote.
@@ -89,6 +92,8 @@ pub enum CoffMachine {
     X64,
     /// 64-bit Arm.
     Arm64,
+    /// 32-bit x86.
+    X86,
 }
 
 /// Starts of files that tell what they are. Formats that need a closer look have functions of their own.
@@ -181,31 +186,29 @@ pub fn is_ptx(bytes: &[u8]) -> bool {
     }
 }
 
-/// A Windows object has no magic number: it starts with its machine, and is told by its header making sense.
+/// A Windows object has no magic number: it starts with its machine. Its sections are checked by who reads them.
 fn identify_coff(bytes: &[u8]) -> Option<Kind> {
     const HEADER: u64 = 20;
-    const SECTION_HEADER: u64 = 40;
     let machine = |number| match number {
         0x8664 => Some(CoffMachine::X64),
         0xaa64 => Some(CoffMachine::Arm64),
+        0x014c => Some(CoffMachine::X86),
         _ => None,
     };
     let mut fields = Fields(bytes);
     let first = fields.u16()?;
     let second = fields.u16()?;
     if first == 0 && second == 0xffff {
-        // The form for more than 65,279 sections starts like an import library's member, whose version is 0.
+        // An import library's member starts like this, too, with version 0.
         let version = fields.u16()?;
-        return machine(fields.u16()?).filter(|_| version >= 2).map(Kind::Coff);
+        let machine = machine(fields.u16()?).filter(|_| version > 0)?;
+        let _time = fields.u32()?;
+        // The class tells objects for many sections (`/bigobj`) from others without any.
+        let is_big = fields.0.starts_with(&pe::ANON_OBJECT_HEADER_BIGOBJ_CLASS_ID.0);
+        return Some(if is_big { Kind::Coff(machine) } else { Kind::MicrosoftIr });
     }
-    let machine = machine(first)?;
-    let sections = u64::from(second);
-    let _time = fields.u32()?;
-    let symbols_offset = fields.u32()?;
-    let _symbols_count = fields.u32()?;
-    let optional_header_size = fields.u16()?;
-    let fits = slice(bytes, HEADER, sections * SECTION_HEADER).is_some() && slice(bytes, u64::from(symbols_offset), 0).is_some();
-    (fits && optional_header_size == 0).then_some(Kind::Coff(machine))
+    slice(bytes, 0, HEADER)?;
+    machine(first).map(Kind::Coff)
 }
 
 impl fmt::Display for Kind {
@@ -216,6 +219,8 @@ impl fmt::Display for Kind {
             Self::HostElf(elf) => elf.fmt(out),
             Self::Coff(CoffMachine::X64) => out.write_str("an x86-64 COFF object"),
             Self::Coff(CoffMachine::Arm64) => out.write_str("an ARM64 COFF object"),
+            Self::Coff(CoffMachine::X86) => out.write_str("an x86 COFF object"),
+            Self::MicrosoftIr => out.write_str("an object of Microsoft's link-time code generation (/GL)"),
             Self::Fatbin => out.write_str("a fatbin"),
             Self::OldFatbin => out.write_str("an old-style fatbin"),
             Self::Archive => out.write_str("an archive"),

@@ -33,7 +33,6 @@ fn every_format_is_told_by_its_first_bytes() {
     use ByteOrder::{Big, Little};
     use Class::{Bits32, Bits64};
     use Form::{Executable, Other, Relocatable, Shared};
-    let big_coff = [0, 0, 0xff, 0xff, 2, 0, 0x64, 0x86];
     let import = [0, 0, 0xff, 0xff, 0, 0, 0x64, 0x86];
     let rows: Vec<(Vec<u8>, Kind)> = vec![
         (b"".to_vec(), Kind::Empty),
@@ -51,10 +50,10 @@ fn every_format_is_told_by_its_first_bytes() {
         (b"\x7fELF\x02\x01".to_vec(), Kind::Unknown),
         (coff(0x8664, 2, 0), Kind::Coff(CoffMachine::X64)),
         (coff(0xaa64, 0, 0), Kind::Coff(CoffMachine::Arm64)),
-        (coff(0x8664, 2, 240), Kind::Unknown),
-        (coff(0x014c, 2, 0), Kind::Unknown),
-        (coff(0x8664, 2, 0)[..99].to_vec(), Kind::Unknown),
-        (big_coff.to_vec(), Kind::Coff(CoffMachine::X64)),
+        (coff(0x014c, 2, 0), Kind::Coff(CoffMachine::X86)),
+        (coff(0x01c4, 2, 0), Kind::Unknown),
+        (coff(0xa641, 2, 0), Kind::Unknown),
+        (coff(0x8664, 2, 0)[..19].to_vec(), Kind::Unknown),
         (import.to_vec(), Kind::Unknown),
         (vec![0x50, 0xed, 0x55, 0xba], Kind::Fatbin),
         (vec![0x01, 0x5a, 0xe5, 0x1e], Kind::OldFatbin),

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use cubin::target::Variant;
 use fatbin::entry::{EntryKind, Flags, Packing};
-use fatbin::host::ReferenceTo;
+use fatbin::host::{Format, ReferenceTo};
+use fatbin::identify::HostElf;
 use fatbin::{Entry, Fatbin, HostObject, Item, Kind, Problem, fatbins, identify};
 
 const ZSTD: &[u8] = include_bytes!("data/zstd.fatbin");
@@ -176,7 +177,7 @@ fn fatbins_follow_one_another() {
 #[test]
 fn a_host_object_gives_its_fatbins_ids_and_references() {
     let object = HostObject::parse(HOST).expect("a host object");
-    assert_eq!(object.elf.machine, 62);
+    assert!(matches!(object.format, Format::Elf(HostElf { machine: 62, .. })));
     assert_eq!(object.module_ids, ["_0123abcd_8_first_cu_first"]);
     assert!(object.linked_module_ids.is_empty());
     assert!(object.has_registration && object.linked_code.is_empty());
@@ -202,7 +203,7 @@ fn the_machine_of_a_host_object_does_not_matter() {
     for machine in [183_u16, 243, 0] {
         let bytes = patched(HOST, 18, &machine.to_le_bytes());
         let object = HostObject::parse(&bytes).expect("a host object");
-        assert_eq!(object.elf.machine, machine);
+        assert!(matches!(object.format, Format::Elf(elf) if elf.machine == machine));
         assert_eq!(object.relocatable_code[0].data, ZSTD);
     }
 }
@@ -233,7 +234,7 @@ fn other_files_are_refused_as_host_objects_by_name() {
         (
             patched(HOST, 4, &[1]),
             "a 32-bit little-endian ELF object for x86-64 is not supported as a host object, \
-             only 64-bit little-endian ELF is",
+             only 64-bit little-endian ELF and COFF are",
         ),
         (patched(HOST, 18, &190_u16.to_le_bytes()), "this is a 64-bit device ELF file, not a host object"),
         (ZSTD.to_vec(), "this is a fatbin, not a host object"),

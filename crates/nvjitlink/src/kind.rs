@@ -21,13 +21,17 @@ const KINDS: [InputKind; 8] = [
     InputKind { number: 3, name: "NVJITLINK_INPUT_LTOIR", fits: |kind| matches!(kind, Kind::LtoIr) },
     InputKind { number: 4, name: "NVJITLINK_INPUT_FATBIN", fits: |kind| matches!(kind, Kind::Fatbin) },
     // Any ELF file is taken for a host's object. A cubin is one, but has no code for a host's program to register.
-    InputKind { number: 5, name: "NVJITLINK_INPUT_OBJECT", fits: |kind| matches!(kind, Kind::HostElf(_) | Kind::Cubin(_)) },
+    InputKind {
+        number: 5,
+        name: "NVJITLINK_INPUT_OBJECT",
+        fits: |kind| matches!(kind, Kind::HostElf(_) | Kind::Coff(_) | Kind::Cubin(_)),
+    },
     InputKind { number: 6, name: "NVJITLINK_INPUT_LIBRARY", fits: |kind| matches!(kind, Kind::Archive | Kind::ThinArchive) },
     InputKind { number: 7, name: "NVJITLINK_INPUT_INDEX", fits: |_| false },
     InputKind {
         number: 10,
         name: "NVJITLINK_INPUT_ANY",
-        fits: |kind| !matches!(kind, Kind::Unknown | Kind::Bitcode | Kind::Coff(_)),
+        fits: |kind| !matches!(kind, Kind::Unknown | Kind::Bitcode | Kind::MicrosoftIr),
     },
 ];
 

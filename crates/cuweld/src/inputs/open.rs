@@ -129,7 +129,8 @@ fn tell(input: RawInput<'_>, unknown: Unknown) -> Result<Opened<'_>, Box<Message
         Kind::Fatbin => Content::Fatbin(bytes),
         Kind::Ptx => Content::Ptx(bytes),
         Kind::LtoIr => Content::LtoIr(bytes),
-        Kind::HostElf(HostElf { class: Class::Bits64, byte_order: ByteOrder::Little, form: Form::Relocatable, .. }) => {
+        Kind::Coff(_)
+        | Kind::HostElf(HostElf { class: Class::Bits64, byte_order: ByteOrder::Little, form: Form::Relocatable, .. }) => {
             if let Some(message) = by_name(&input, true).filter(|_| unknown == Unknown::ByName) {
                 return Err(message);
             }
