@@ -71,7 +71,7 @@ fn an_object_holds_what_a_link_gives_and_registers_the_units() {
     expect(folder, "-arch=sm_90 kernel.o scale.o -o linked.cubin");
     let bytes = fs::read(folder.join("dlink.o")).expect("an object");
     let object = HostObject::parse(&bytes).expect("an object");
-    assert_eq!((object.elf.machine, object.linked_module_ids.clone()), (X86_64, vec!["_kernel", "_scale"]));
+    assert_eq!((object.elf_machine(), object.linked_module_ids.clone()), (Some(X86_64), vec!["_kernel", "_scale"]));
     let [section] = object.linked_code[..] else { panic!("one section") };
     let fatbin = section.fatbins().next().expect("a fatbin").expect("a fatbin");
     let entry = fatbin.entries().next().expect("an entry").expect("an entry");
@@ -89,7 +89,7 @@ fn the_host_is_that_of_the_inputs() {
     let machine = |words: &str| {
         expect(folder.path(), words);
         let bytes = fs::read(folder.path().join("d.o")).expect("an object");
-        HostObject::parse(&bytes).expect("an object").elf.machine
+        HostObject::parse(&bytes).expect("an object").elf_machine().expect("an ELF file")
     };
     assert_eq!(machine("dlink -arch=sm_90 arm_kernel.o arm_scale.o -o d.o"), AARCH64);
     assert_eq!(machine("dlink -arch=sm_90 kernel.o scale.o --host=aarch64 -o d.o"), AARCH64);

@@ -190,6 +190,15 @@ impl<'data> HostObject<'data> {
         Ok(object)
     }
 
+    /// ELF's number of its processor, if it is an ELF file.
+    #[must_use]
+    pub fn elf_machine(&self) -> Option<u16> {
+        match self.format {
+            Format::Elf(elf) => Some(elf.machine),
+            Format::Coff(_) => None,
+        }
+    }
+
     /// The names of the functions and variables that the object defines for the host's own linker. What can not be read is left
     /// out: this is for explanations. COFF objects give none: their host compiler spells names in another way than device code does.
     #[must_use]

@@ -36,7 +36,7 @@ impl<'data> OpenInputs<'data> {
     /// ELF's number of the host's processor, as the first object says.
     #[must_use]
     pub fn host_machine(&self) -> Option<u16> {
-        self.host_objects().next().map(|object| object.elf.machine)
+        self.host_objects().find_map(HostObject::elf_machine)
     }
 
     /// The ids of all modules that are not linked yet.
