@@ -65,6 +65,7 @@ impl<'data> Pair<'data> {
             unknown: Unknown::Refuse,
             warn_of_missing_code: true,
             imitations: cuweld::imitations::Imitations::NONE,
+            name_by_source: false,
             leave_out_linked_modules: true,
         }
     }

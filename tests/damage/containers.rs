@@ -31,6 +31,7 @@ fn open_and_link(bytes: &[u8], name: &str, damage: &dyn Fn() -> String) {
             unknown: Unknown::Refuse,
             warn_of_missing_code: true,
             imitations: cuweld::imitations::Imitations::NONE,
+            name_by_source: false,
             leave_out_linked_modules: true,
         };
         let raw = RawInput { name: name.into(), path: name.into(), bytes, member: false, demand: cuweld::Demand::Always };

@@ -43,6 +43,9 @@ impl Destination {
         if path == Path::new(STANDARD_OUTPUT) {
             return streams::open(1).map(Destination::Open);
         }
+        if is_device(path) {
+            return Ok(Destination::InPlace);
+        }
         let found = match fs::metadata(path) {
             Ok(found) => Some(found),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -63,6 +66,13 @@ impl Destination {
             _ => Destination::InPlace,
         })
     }
+}
+
+/// Whether a name is a device on Windows, where it is one in every folder and with any extension.
+fn is_device(path: &Path) -> bool {
+    const DEVICES: [&str; 4] = ["NUL", "CON", "PRN", "AUX"];
+    let name = path.file_stem().unwrap_or_default();
+    cfg!(windows) && DEVICES.iter().any(|device| name.eq_ignore_ascii_case(device))
 }
 
 /// What links lead to.

@@ -2,7 +2,8 @@
 
 use crate::bytes::{Bytes, Identity};
 use crate::libraries;
-use crate::options::{InputItem, InputSource, LinkArguments, Members};
+use crate::missing_file;
+use crate::options::{InputItem, InputSource, LinkArguments, Members, System};
 use crate::resources;
 use cuweld::Demand;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
@@ -12,12 +13,13 @@ use fatbin::{Archive, Kind, identify};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name of the device runtime library, which is linked only if it is needed.
 pub const RUNTIME_LIBRARY: &str = "libcudadevrt";
+/// Its name on Windows.
+const RUNTIME_LIBRARY_ON_WINDOWS: &str = "cudadevrt";
 
 /// Everything that was read.
 #[derive(Default)]
@@ -208,7 +210,7 @@ fn read_all<'arguments>(arguments: &'arguments LinkArguments, files: &mut Files<
 
 /// Whether an input takes part in any case.
 fn demand(item: &InputItem, path: &Path, is_archive: bool, arguments: &LinkArguments) -> Demand {
-    let is_runtime = path.file_stem().is_some_and(|stem| stem == RUNTIME_LIBRARY);
+    let is_runtime = path.file_stem().is_some_and(|stem| stem == RUNTIME_LIBRARY || stem == RUNTIME_LIBRARY_ON_WINDOWS);
     if is_runtime && !arguments.roots.keep_system_libraries {
         Demand::Runtime
     } else if (is_archive && item.members == Members::Needed) || item.group.is_some() {
@@ -228,21 +230,17 @@ struct Found<'arguments> {
 
 /// Finds and reads an input. A library that is nowhere is no error: compilers pass the host's libraries on, too.
 fn find<'arguments>(item: &'arguments InputItem, arguments: &LinkArguments) -> io::Result<Found<'arguments>> {
-    let file_name = match &item.source {
+    let file_names = match &item.source {
         InputSource::File(path) => {
             return Ok(Found { file: Some((Cow::Borrowed(path), Bytes::of(path)?)), passed_over: Vec::new() });
         }
-        InputSource::Library(name) => {
-            let mut file_name = OsString::from("lib");
-            file_name.push(name);
-            file_name.push(".a");
-            file_name
-        }
-        InputSource::LibraryFile(name) => name.clone(),
+        InputSource::Library(name) => System::NATIVE.library_files(name),
+        InputSource::LibraryFile(name) => vec![name.clone()],
     };
     let cpu = libraries::Processor::named(arguments.cpu.as_deref());
     let mut passed_over = Vec::new();
-    for path in arguments.library_paths.iter().map(|folder| folder.join(&file_name)) {
+    let places = |folder| file_names.iter().map(move |file| System::NATIVE.library_path(folder, file));
+    for path in arguments.library_paths.iter().flat_map(|folder| places(folder)) {
         let Ok(bytes) = Bytes::of(&path) else { continue };
         if libraries::is_compatible(bytes.as_ref(), cpu) {
             return Ok(Found { file: Some((Cow::Owned(path), bytes)), passed_over });
@@ -266,7 +264,10 @@ fn shown(source: &InputSource) -> String {
 
 fn unreadable(file: String, error: &io::Error) -> Box<Diagnostic> {
     let cause = error.to_string();
-    Box::new(Diagnostic::new(Message::CannotOpenInput { file, cause: cause.clone() }).also(cause))
+    let hint = missing_file::hint(Path::new(&file));
+    let mut diagnostic = Diagnostic::new(Message::CannotOpenInput { file, cause: cause.clone() }).also(cause);
+    diagnostic.hint = hint;
+    Box::new(diagnostic)
 }
 
 /// The members of a thin archive, which are files beside it.

@@ -1,10 +1,11 @@
 //! A link from the command line: files in, a file out.
 
+use crate::advice;
 use crate::bytes::{self, Bytes};
 use crate::compilers::{compile_options, compilers};
 use crate::finalizer;
 use crate::inputs::{self, Files};
-use crate::messages::{Messages, usage_diagnostic};
+use crate::messages::{Messages, as_text_file, usage_diagnostic};
 use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
 use crate::output::{Contents, Pending};
 use crate::outputs::{Outputs, not_written, writing_failed};
@@ -41,6 +42,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
         as_errors: arguments.messages.warnings_as_errors,
     })
     .limit_errors(arguments.messages.error_limit.filter(|&most| most > 0).map(|most| most as usize));
+    messages.choose_colors(arguments.messages.colors);
     let renderer = messages.renderer(arguments);
     bytes::report_with(&renderer);
     for warning in messages.show_found_while_reading(&renderer, &arguments.warnings) {
@@ -58,6 +60,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
         0 => {}
         count => report.say(Message::ErrorsNotShown { count }),
     }
+    report.revise(advice::add_to);
     messages.show(&renderer, report.entries());
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -320,7 +323,7 @@ fn add_side_files(
 ) -> Result<(), Failure> {
     let files = &arguments.files;
     if let (Some(path), Some(ids), false) = (&files.register_link_binaries, ids, arguments.compile.emit_ptx) {
-        outputs.add(path, registrations(ids).as_bytes(), report)?;
+        outputs.add(path, &as_text_file(&registrations(ids)), report)?;
     }
     if let (Some(path), Some(map)) = (&files.map, map) {
         outputs.add(path, map.as_bytes(), report)?;
@@ -396,10 +399,11 @@ pub fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'
         target,
         link_time_optimization: arguments.compile.link_time_optimization,
         limit: arguments.execution.max_unpacked,
-        unknown: if messages.as_reference(arguments) { Unknown::ByName } else { Unknown::Refuse },
+        unknown: if messages.takes_as_reference(arguments) { Unknown::ByName } else { Unknown::Refuse },
         warn_of_missing_code: !arguments.messages.suppress_arch_warning,
         imitations: imitated_release(arguments).map_or(Imitations::NONE, Imitations::of),
         leave_out_linked_modules: arguments.files.register_link_binaries.is_some(),
+        name_by_source: !messages.as_reference(arguments),
     }
 }
 
@@ -418,7 +422,7 @@ fn imitated_release(arguments: &LinkArguments) -> Option<&'static Release> {
 fn on_empty(arguments: &LinkArguments, messages: &Messages, report: &Report) -> OnEmpty {
     let is_for_others = |said: &Diagnostic| matches!(said.message, Message::NoCodeForTarget { .. });
     let is_meant = arguments.link.allow_empty || arguments.files.register_link_binaries.is_some();
-    match messages.as_reference(arguments) {
+    match messages.takes_as_reference(arguments) {
         _ if is_meant || imitated_release(arguments).is_some() => OnEmpty::Accept,
         true if report.diagnostics().any(is_for_others) => OnEmpty::Warn,
         true => OnEmpty::Accept,

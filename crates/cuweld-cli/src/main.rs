@@ -2,6 +2,7 @@
 //!
 //! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
+mod advice;
 mod beside;
 mod bundle;
 mod bytes;
@@ -14,6 +15,7 @@ mod inputs;
 mod libraries;
 mod link;
 mod messages;
+mod missing_file;
 mod options;
 mod output;
 mod outputs;
@@ -65,10 +67,13 @@ fn run() -> ExitCode {
             return report::run_compare(arguments, &messages);
         }
     }
+    if !messages.is_nvlink() && arguments.peek().is_none() {
+        return messages.usage();
+    }
     let read_file = &mut |path: &std::path::Path| std::fs::read(path);
     match options::parse(arguments, messages.is_nvlink(), read_file) {
         Err(error) => messages.usage_error(&error),
-        Ok(Invocation::Help) => messages.print(&options::help(messages.program())),
+        Ok(Invocation::Help) => messages.print(&options::help(messages.program(), resources::terminal_width())),
         Ok(Invocation::Version) => messages.print(&options::version()),
         Ok(Invocation::Explain(code)) => messages.explain(&code),
         Ok(Invocation::Generate(kind)) => messages.print(&match kind {

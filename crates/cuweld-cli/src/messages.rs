@@ -1,9 +1,11 @@
 //! Printing.
 
-use crate::options::{DiagnosticsStyle, Found, HostLinkerScript, LinkArguments, Severity, UsageError, UsageProblem};
+use crate::options::{
+    Colors, DiagnosticsStyle, Found, HostLinkerScript, LinkArguments, Severity, UsageError, UsageProblem, usage_lines,
+};
 use cuweld::diagnostics::{Code, Diagnostic, Entry, Message, Renderer, Style};
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -13,14 +15,21 @@ pub struct Messages {
     as_nvlink: bool,
     /// Whether it was called as `fatbinary`.
     as_fatbinary: bool,
+    /// The style that the environment asks for.
+    by_environment: Option<DiagnosticsStyle>,
 }
+
+/// The environment variable that says how to write messages where no option does.
+pub const STYLE_VARIABLE: &str = "CUWELD_DIAGNOSTICS";
 
 impl Messages {
     /// The program behaves as the name it is called by.
     pub fn named_after(program: Option<OsString>) -> Self {
         let name = program.as_deref().map(Path::new).and_then(Path::file_stem).unwrap_or_default();
         let name = name.to_string_lossy();
-        Messages { as_nvlink: name.starts_with("nvlink"), as_fatbinary: name.starts_with(crate::bundle::NAME) }
+        let by_environment = std::env::var(STYLE_VARIABLE).ok().and_then(|name| DiagnosticsStyle::by_name(&name));
+        let as_fatbinary = name.starts_with(crate::bundle::NAME);
+        Messages { as_nvlink: name.starts_with("nvlink"), as_fatbinary, by_environment }
     }
 
     /// Whether the program was called as the reference linker.
@@ -44,7 +53,7 @@ impl Messages {
     }
 
     fn style(&self, asked: Option<DiagnosticsStyle>) -> Style {
-        match asked {
+        match asked.or(self.by_environment) {
             Some(DiagnosticsStyle::Rich) => Style::Rich,
             Some(DiagnosticsStyle::Json) => Style::Json,
             Some(DiagnosticsStyle::Nvlink) => Style::Nvlink,
@@ -56,6 +65,22 @@ impl Messages {
     /// Whether the link speaks, and judges its inputs, as the reference does.
     pub fn as_reference(&self, arguments: &LinkArguments) -> bool {
         self.style(arguments.messages.diagnostics) == Style::Nvlink
+    }
+
+    /// Whether the link takes inputs as the reference does, which passes over much of what it does not know: compilers rely on it,
+    /// whatever messages are to look like.
+    pub fn takes_as_reference(&self, arguments: &LinkArguments) -> bool {
+        self.as_nvlink || self.as_reference(arguments)
+    }
+
+    /// Says when to use colours; otherwise terminals get them, unless the environment forbids it (`NO_COLOR`, `CLICOLOR`).
+    pub fn choose_colors(&self, colors: Option<Colors>) {
+        let choice = match colors {
+            None => return,
+            Some(Colors::Always) => anstream::ColorChoice::Always,
+            Some(Colors::Never) => anstream::ColorChoice::Never,
+        };
+        choice.write_global();
     }
 
     /// The renderer that a link's arguments ask for.
@@ -70,7 +95,7 @@ impl Messages {
 
     /// Prints what was asked for.
     pub fn print(&self, text: &str) -> ExitCode {
-        let Err(error) = std::io::stdout().write_all(text.as_bytes()) else { return ExitCode::SUCCESS };
+        let Err(error) = io::stdout().write_all(text.as_bytes()) else { return ExitCode::SUCCESS };
         // Whoever reads no further wants no further.
         if error.kind() != std::io::ErrorKind::BrokenPipe {
             let (file, cause) = ("standard output".to_owned(), error.to_string());
@@ -80,11 +105,25 @@ impl Messages {
         ExitCode::FAILURE
     }
 
+    /// Says how the program is called, when it was called with nothing.
+    pub fn usage(&self) -> ExitCode {
+        _ = io::stderr().write_all(usage_lines().as_bytes());
+        ExitCode::FAILURE
+    }
+
     /// Prints entries of a link's log.
     pub fn show(&self, renderer: &Renderer, entries: &[Entry]) {
-        // In large pieces, so that what several programs say does not mix. Nothing can be said about a closed standard error.
-        let mut out = std::io::BufWriter::with_capacity(64 << 10, std::io::stderr().lock());
-        _ = entries.iter().try_for_each(|entry| renderer.write(entry, &mut out)).and_then(|()| out.flush());
+        // The reference's own way on Windows.
+        let as_output = |entry: &Entry| cfg!(windows) && renderer.style == Style::Nvlink && matches!(entry, Entry::Diagnostic(_));
+        for entries in entries.chunk_by(|one, next| as_output(one) == as_output(next)) {
+            // Nothing can be said about a closed standard error.
+            _ = match entries.first().is_some_and(as_output) {
+                true => {
+                    io::stdout().write_all(&as_text_file(&entries.iter().map(|entry| renderer.render(entry)).collect::<String>()))
+                }
+                false => show_as_errors(renderer, entries),
+            };
+        }
     }
 
     /// Says what is wrong with the command line.
@@ -128,16 +167,43 @@ impl Messages {
 
     /// Says more about a message.
     pub fn explain(&self, code: &str) -> ExitCode {
-        let wanted = code.trim_start_matches("CW");
+        if code == "list" {
+            let first_sentence = |text: &'static str| text.split_inclusive(". ").next().unwrap_or(text).trim_end();
+            let lines = Code::EXPLANATIONS.iter().map(|(code, text)| format!("{code}: {}\n", first_sentence(text)));
+            return self.print(&lines.collect::<String>());
+        }
+        let wanted = code.get(..2).filter(|start| start.eq_ignore_ascii_case("CW")).map_or(code, |start| &code[start.len()..]);
         match Code::EXPLANATIONS.iter().find(|(known, _)| known.0.to_string() == wanted) {
             Some((code, text)) => self.print(&format!("{code}: {text}\n")),
             None => {
                 let message = Message::Usage { text: format!("there is no message with code '{code}'") };
+                let diagnostic = Diagnostic::new(message).hint("--explain list shows all codes");
                 let renderer = Renderer { style: Style::Rich, tool: String::new(), target: None };
-                self.show(&renderer, &[Entry::Diagnostic(Diagnostic::new(message))]);
+                self.show(&renderer, &[Entry::Diagnostic(diagnostic)]);
                 ExitCode::FAILURE
             }
         }
+    }
+}
+
+/// Writes entries to standard error in large pieces, so that what several programs say does not mix.
+fn show_as_errors(renderer: &Renderer, entries: &[Entry]) -> io::Result<()> {
+    const PIECE: usize = 64 << 10;
+    if anstream::AutoStream::choice(&io::stderr()) == anstream::ColorChoice::Never {
+        let mut out = io::BufWriter::with_capacity(PIECE, io::stderr().lock());
+        entries.iter().try_for_each(|entry| renderer.write(entry, &mut out))?;
+        return out.flush();
+    }
+    let mut out = io::BufWriter::with_capacity(PIECE, anstream::stderr().lock());
+    entries.iter().try_for_each(|entry| renderer.write_in_color(entry, &mut out))?;
+    out.flush()
+}
+
+/// A text with the line ends of the system's text files.
+pub fn as_text_file(text: &str) -> Vec<u8> {
+    match cfg!(windows) {
+        true => text.replace('\n', "\r\n").into_bytes(),
+        false => text.as_bytes().to_vec(),
     }
 }
 
@@ -149,7 +215,8 @@ pub fn usage_diagnostic(problem: &UsageProblem) -> Diagnostic {
         Severity::Warning => Message::UsageWarning { text },
         Severity::Fatal => Message::Usage { text },
     };
-    let diagnostic = Diagnostic::new(message);
+    let mut diagnostic = Diagnostic::new(message);
+    diagnostic.headline = problem.headline();
     match problem.hint() {
         Some(hint) => diagnostic.hint(hint),
         None => diagnostic,

@@ -147,7 +147,7 @@ impl Pending {
             // If this fails, the next link removes it.
             _ = fs::remove_file(beside);
         } else {
-            fs::rename(beside, &target.place)?;
+            replace(beside, &target.place)?;
         }
         self.whereabouts = Whereabouts::Done;
         Ok(())
@@ -189,6 +189,18 @@ impl Contents {
             Contents::Memory(bytes) => source.read_to_end(bytes).map(|count| count as u64),
         }
     }
+}
+
+/// Lets a file take the place of another. Windows does not rename over a file that another program has open: where that program lets
+/// others write to it, its contents are replaced.
+fn replace(beside: &Path, place: &Path) -> io::Result<()> {
+    let Err(error) = fs::rename(beside, place) else { return Ok(()) };
+    let overwrite = || {
+        let mut old = File::options().write(true).truncate(true).open(place)?;
+        io::copy(&mut File::open(beside)?, &mut old)?;
+        fs::remove_file(beside)
+    };
+    if cfg!(windows) { overwrite().map_err(|_| error) } else { Err(error) }
 }
 
 impl Write for Contents {

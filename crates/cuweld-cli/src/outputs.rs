@@ -1,5 +1,6 @@
 //! All files that a link writes: none takes its place before all of them are complete.
 
+use crate::messages::as_text_file;
 use crate::options::LinkArguments;
 use crate::output::{Contents, Leads, Pending};
 use crate::side_files;
@@ -24,6 +25,28 @@ struct Output {
     pending: Pending,
 }
 
+/// Writes lines with the ends that they have in the system's text files.
+struct TextFile<W>(W);
+
+impl<W: Write> Write for TextFile<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !cfg!(windows) {
+            return self.0.write(bytes);
+        }
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            match line.strip_suffix(b"\n") {
+                Some(line) => self.0.write_all(line).and_then(|()| self.0.write_all(b"\r\n"))?,
+                None => self.0.write_all(line)?,
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 impl Outputs {
     /// Begins with the table of times, after a look at whether every output is a file of its own.
     pub fn begin(arguments: &LinkArguments, report: &mut Report) -> Result<Self, Failure> {
@@ -45,7 +68,7 @@ impl Outputs {
             known.push_str(rows);
         } else if let Some(Output { pending, .. }) = &mut self.table_of_times {
             // What is wrong with the file will be found when it takes its place.
-            _ = pending.contents.write_all(rows.as_bytes());
+            _ = pending.contents.write_all(&as_text_file(rows));
         }
     }
 
@@ -57,7 +80,7 @@ impl Outputs {
     /// Adds a file with a text that may be much longer than what is kept of it.
     pub fn add_text(&mut self, path: &Path, text: &impl Display, report: &mut Report) -> Result<(), Failure> {
         let write = |contents: &mut Contents| {
-            let mut out = BufWriter::new(contents);
+            let mut out = TextFile(BufWriter::new(contents));
             write!(out, "{text}")?;
             out.flush()
         };
@@ -90,7 +113,7 @@ impl Outputs {
             files.clear();
         }
         if let Some((path, rows)) = self.times.take().filter(|(_, rows)| !rows.is_empty()) {
-            let add = || File::options().append(true).open(&path)?.write_all(rows.as_bytes());
+            let add = || File::options().append(true).open(&path)?.write_all(&as_text_file(&rows));
             add().map_err(|error| not_written(&path, &error, report))?;
         }
         let files = self.table_of_times.take().into_iter().chain(files);

@@ -227,3 +227,29 @@ pub fn expect_much(_: usize) {}
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
 pub fn touch_ahead(_: usize) {}
+
+/// How many characters fit into a line of the terminal that standard output is, if it is one.
+pub fn terminal_width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    said.or_else(terminal::width).filter(|&width| width > 0)
+}
+
+#[cfg(unix)]
+mod terminal {
+    #[allow(unsafe_code, reason = "the standard library does not tell how large a terminal is")]
+    pub(super) fn width() -> Option<usize> {
+        // SAFETY: the structure is plain numbers, for which zero is a value, and it is the one that this request fills.
+        let (status, size) = unsafe {
+            let mut size: libc::winsize = std::mem::zeroed();
+            (libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size), size)
+        };
+        (status == 0).then_some(usize::from(size.ws_col))
+    }
+}
+
+#[cfg(not(unix))]
+mod terminal {
+    pub(super) fn width() -> Option<usize> {
+        None
+    }
+}

@@ -3,19 +3,38 @@
 //! nvcc looks for its programs in its own folder, which it takes from the name it was called by, and reads a profile there that says
 //! where everything else is. So a link to nvcc, a profile of its own and a link `nvlink` to this program are all it takes.
 
-use crate::messages::Messages;
+use crate::messages::{Messages, STYLE_VARIABLE};
+use crate::options::DiagnosticsStyle;
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
 use cuweld_toolkit::Search;
+use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The word that asks for a folder.
 pub const WORD: &str = "shim";
 
-const USAGE: &str = "usage: cuweld shim FOLDER [--toolkit FOLDER]";
+const USAGE: &str = "usage: cuweld shim FOLDER [--toolkit FOLDER] [--messages rich|nvlink]";
+
+const HELP: &str = "\
+usage: cuweld shim FOLDER [--toolkit FOLDER] [--messages rich|nvlink]
+
+Makes a folder in which nvcc is the toolkit's and nvlink is cuweld, so that whatever calls this nvcc
+links device code with cuweld. The toolkit stays as it is. A folder that is there already is brought
+up to date.
+
+--toolkit FOLDER
+        The CUDA toolkit. Without it, the first one that CUWELD_TOOLKIT, CUDA_HOME, CUDA_PATH or PATH
+        leads to.
+--messages rich|nvlink
+        How the linker writes messages: rich, for people, with who refers to a missing name and what
+        helps; or nvlink, word for word those of NVIDIA's linker, for tools that look for them. Where
+        it is not given, a terminal is asked, and else it is rich. The environment variable
+        CUWELD_DIAGNOSTICS changes it for a single build.
+";
 
 /// Makes the folder, says what to do with it, and returns the status to end with.
 pub fn run(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> ExitCode {
@@ -29,14 +48,15 @@ pub fn run(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> Ex
 }
 
 fn make(arguments: impl Iterator<Item = OsString>) -> Result<String, Box<Diagnostic>> {
-    let (folder, toolkit) = read_arguments(arguments)?;
+    let Some(Arguments { folder, toolkit, style }) = read_arguments(arguments)? else { return Ok(HELP.to_owned()) };
     let toolkit = find_toolkit(toolkit)?;
+    let style = style.unwrap_or_else(ask_for_style);
     let at = |path: &Path, error: io::Error| {
         let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
         Box::new(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause))
     };
     fs::create_dir_all(&folder).map_err(|error| at(&folder, error))?;
-    let folder = fs::canonicalize(&folder).map_err(|error| at(&folder, error))?;
+    let folder = system::full_path(&folder).map_err(|error| at(&folder, error))?;
     for path in [&folder, &toolkit] {
         if path.to_string_lossy().contains(['$', '\n', '\r', '"', '`']) {
             let text = format!("nvcc would read '{}' as something else than a folder; take one of another name", path.display());
@@ -46,33 +66,62 @@ fn make(arguments: impl Iterator<Item = OsString>) -> Result<String, Box<Diagnos
     let own = std::env::current_exe().map_err(|error| at(&folder, error))?;
     let profile = toolkit.join("bin/nvcc.profile");
     let text = fs::read_to_string(&profile).map_err(|error| at(&profile, error))?;
-    fs::write(folder.join("nvcc.profile"), profile_for(&text, &folder, &toolkit)).map_err(|error| at(&folder, error))?;
-    for (name, target) in
-        [("nvcc", toolkit.join("bin/nvcc")), ("crt", toolkit.join("bin/crt")), ("nvlink", own.clone()), ("fatbinary", own)]
-    {
+    fs::write(folder.join("nvcc.profile"), profile_for(&text, &folder, &toolkit, style)).map_err(|error| at(&folder, error))?;
+    let program = |name: &str| format!("{name}{EXE_SUFFIX}");
+    let nvcc = toolkit.join("bin").join(program("nvcc"));
+    for (name, target) in [
+        (program("nvcc"), nvcc),
+        ("crt".into(), toolkit.join("bin/crt")),
+        (program("nvlink"), own.clone()),
+        (program("fatbinary"), own),
+    ] {
         let link = folder.join(name);
-        replace_link(&link, &target).map_err(|error| at(&link, error))?;
+        system::replace(&link, &target).map_err(|error| at(&link, error))?;
     }
-    Ok(what_to_do(&folder, &toolkit))
+    Ok(what_to_do(&folder, &toolkit, style))
 }
 
-fn read_arguments(arguments: impl Iterator<Item = OsString>) -> Result<(PathBuf, Option<PathBuf>), Box<Diagnostic>> {
-    let usage = || Box::new(Diagnostic::new(Message::Usage { text: USAGE.into() }));
+/// What was asked for.
+#[derive(Debug, PartialEq)]
+struct Arguments {
+    folder: PathBuf,
+    toolkit: Option<PathBuf>,
+    style: Option<DiagnosticsStyle>,
+}
+
+/// Reads the arguments; none if help is wanted.
+fn read_arguments(arguments: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Box<Diagnostic>> {
+    let usage = || Box::new(Diagnostic::new(Message::Usage { text: USAGE.into() }).hint("'cuweld shim --help' says more"));
     let mut arguments = arguments.peekable();
-    let (mut folder, mut toolkit) = (None, None);
+    let (mut folder, mut toolkit, mut style) = (None, None, None);
     while let Some(argument) = arguments.next() {
         let text = argument.to_string_lossy();
-        if text == "--toolkit" {
-            toolkit = Some(PathBuf::from(arguments.next().ok_or_else(usage)?));
-        } else if let Some(value) = text.strip_prefix("--toolkit=") {
-            toolkit = Some(PathBuf::from(value));
-        } else if text.starts_with('-') || folder.is_some() {
-            return Err(usage());
-        } else {
-            folder = Some(PathBuf::from(&argument));
+        let (name, value) = text.split_once('=').map_or((&*text, None), |(name, value)| (name, Some(OsString::from(value))));
+        match name {
+            "--help" | "-h" => return Ok(None),
+            "--toolkit" => toolkit = Some(PathBuf::from(value.or_else(|| arguments.next()).ok_or_else(usage)?)),
+            "--messages" => {
+                let value = value.or_else(|| arguments.next()).ok_or_else(usage)?;
+                style = Some(value.to_str().and_then(DiagnosticsStyle::by_name).ok_or_else(usage)?);
+            }
+            _ if name.starts_with('-') || folder.is_some() => return Err(usage()),
+            _ => folder = Some(PathBuf::from(&argument)),
         }
     }
-    Ok((folder.ok_or_else(usage)?, toolkit))
+    Ok(Some(Arguments { folder: folder.ok_or_else(usage)?, toolkit, style }))
+}
+
+/// Asks how messages are to be written, if there is someone to ask.
+fn ask_for_style() -> DiagnosticsStyle {
+    let (mut input, mut output) = (io::stdin().lock(), io::stderr());
+    if !input.is_terminal() || !output.is_terminal() {
+        return DiagnosticsStyle::Rich;
+    }
+    let question = "Messages of the linker: 'rich', for people, or 'nvlink', for tools that look for NVIDIA's wording? [rich] ";
+    let mut answer = String::new();
+    // Who gives no answer gets the default.
+    _ = output.write_all(question.as_bytes()).and_then(|()| input.read_line(&mut answer));
+    DiagnosticsStyle::by_name(answer.trim()).unwrap_or(DiagnosticsStyle::Rich)
 }
 
 /// The toolkit's folder: one with a compiler and its profile.
@@ -81,10 +130,10 @@ fn find_toolkit(named: Option<PathBuf>) -> Result<PathBuf, Box<Diagnostic>> {
     // The profile tells a toolkit from a folder that an earlier call made.
     let found = places.iter().find(|place| {
         let file = |name: &str| place.folder.join("bin").join(name).is_file();
-        file("nvcc") && file("nvcc.profile")
+        file(&format!("nvcc{EXE_SUFFIX}")) && file("nvcc.profile")
     });
     match found {
-        Some(place) => Ok(fs::canonicalize(&place.folder).unwrap_or_else(|_| place.folder.clone())),
+        Some(place) => Ok(system::full_path(&place.folder).unwrap_or_else(|_| place.folder.clone())),
         None => {
             let missing = Diagnostic::new(Message::CompilerMissing { what: "nvcc".into() });
             Err(Box::new(places.iter().fold(missing, |diagnostic, place| diagnostic.also(format!("not in {place}")))))
@@ -92,33 +141,72 @@ fn find_toolkit(named: Option<PathBuf>) -> Result<PathBuf, Box<Diagnostic>> {
     }
 }
 
-/// The toolkit's profile, changed so that it holds from another folder: that one is searched for programs before the toolkit's own.
-fn profile_for(text: &str, folder: &Path, toolkit: &Path) -> String {
+/// The toolkit's profile, changed so that it holds from another folder: that one is searched for programs before the toolkit's own. What
+/// a profile sets, nvcc passes on to the programs it runs.
+fn profile_for(text: &str, folder: &Path, toolkit: &Path, style: DiagnosticsStyle) -> String {
     let name_of = |line: &str| line.split(['=', '+', ' ', '\t']).next().unwrap_or_default().to_owned();
     let lines = text.lines().map(|line| match name_of(line).as_str() {
         "TOP" => format!("TOP = {}\n", toolkit.display()),
-        "PATH" => format!("PATH += {}:$(TOP)/nvvm/bin:$(TOP)/bin:\n", folder.display()),
+        "PATH" => {
+            let folders = [&folder.display().to_string(), "$(TOP)/nvvm/bin", "$(TOP)/bin", "$(TOP)/lib"];
+            format!("PATH += {};\n", folders.join(";")).replace(';', system::PATH_SEPARATOR)
+        }
         _ => format!("{line}\n"),
     });
-    lines.collect()
+    lines.chain([format!("{STYLE_VARIABLE} ?= {}\n", style.name())]).collect()
 }
 
 #[cfg(unix)]
-fn replace_link(link: &Path, target: &Path) -> io::Result<()> {
-    // Only a link is replaced: anything else was not made by this.
-    if fs::symlink_metadata(link).is_ok_and(|found| found.is_symlink()) {
-        fs::remove_file(link)?;
+mod system {
+    use std::fs;
+    use std::io;
+    use std::path::Path;
+
+    pub(super) use fs::canonicalize as full_path;
+
+    pub(super) const PATH_SEPARATOR: &str = ":";
+
+    /// Makes a link.
+    pub(super) fn replace(link: &Path, target: &Path) -> io::Result<()> {
+        // Only a link is replaced: anything else was not made by this.
+        if fs::symlink_metadata(link).is_ok_and(|found| found.is_symlink()) {
+            fs::remove_file(link)?;
+        }
+        std::os::unix::fs::symlink(target, link)
     }
-    std::os::unix::fs::symlink(target, link)
 }
 
+/// Windows lets only few users make links, and a program's folder is that of the file it was started from: so there are copies.
 #[cfg(not(unix))]
-fn replace_link(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::Error::from(io::ErrorKind::Unsupported))
+mod system {
+    use std::fs;
+    use std::io;
+    use std::path::Path;
+
+    pub(super) use std::path::absolute as full_path;
+
+    pub(super) const PATH_SEPARATOR: &str = ";";
+
+    /// Makes a copy of a file, or of the files in a folder.
+    pub(super) fn replace(copy: &Path, original: &Path) -> io::Result<()> {
+        if !original.is_dir() {
+            return fs::copy(original, copy).map(drop);
+        }
+        fs::create_dir_all(copy)?;
+        for entry in fs::read_dir(original)? {
+            let entry = entry?;
+            fs::copy(entry.path(), copy.join(entry.file_name()))?;
+        }
+        Ok(())
+    }
 }
 
-fn what_to_do(folder: &Path, toolkit: &Path) -> String {
+fn what_to_do(folder: &Path, toolkit: &Path, style: DiagnosticsStyle) -> String {
     let (folder, toolkit) = (folder.display(), toolkit.display());
+    let (style, other) = match style {
+        DiagnosticsStyle::Nvlink => ("those of nvlink, word for word", "rich"),
+        _ => ("written for people", "nvlink"),
+    };
     format!(
         "{folder}/nvcc is the nvcc of {toolkit}, and links device code with cuweld.
 
@@ -126,6 +214,8 @@ fn what_to_do(folder: &Path, toolkit: &Path) -> String {
   CMake   cmake -DCMAKE_CUDA_COMPILER={folder}/nvcc ... (CUDA_SEPARABLE_COMPILATION as usual)
   Bazel   let the CUDA toolchain's nvcc be {folder}/nvcc; where it calls nvlink itself, {folder}/nvlink
   clang   PATH={folder}:$PATH clang++ ... (without --cuda-path, which comes before PATH)
+
+The linker's messages are {style}; {STYLE_VARIABLE}={other} changes that for a build.
 "
     )
 }
@@ -137,17 +227,22 @@ mod tests {
     #[test]
     fn the_profile_holds_from_elsewhere() {
         let text = "\nTOP              = $(_HERE_)/..\nCICC_PATH = $(TOP)/nvvm/bin\nPATH            += $(CICC_PATH):$(_HERE_):\nPATHS = x\n";
-        let expected = "\nTOP = /cuda\nCICC_PATH = $(TOP)/nvvm/bin\nPATH += /welded:$(TOP)/nvvm/bin:$(TOP)/bin:\nPATHS = x\n";
-        assert_eq!(profile_for(text, Path::new("/welded"), Path::new("/cuda")), expected);
+        let expected = "\nTOP = /cuda\nCICC_PATH = $(TOP)/nvvm/bin\nPATH += /welded:$(TOP)/nvvm/bin:$(TOP)/bin:$(TOP)/lib:\nPATHS = x\nCUWELD_DIAGNOSTICS ?= rich\n";
+        assert_eq!(profile_for(text, Path::new("/welded"), Path::new("/cuda"), DiagnosticsStyle::Rich), expected);
     }
 
     #[test]
     fn one_folder_is_needed() {
         let read = |words: &[&str]| read_arguments(words.iter().map(OsString::from));
-        assert_eq!(read(&["d"]).ok(), Some(("d".into(), None)));
-        assert_eq!(read(&["--toolkit", "t", "d"]).ok(), Some(("d".into(), Some("t".into()))));
-        assert_eq!(read(&["d", "--toolkit=t"]).ok(), Some(("d".into(), Some("t".into()))));
-        for words in [&[][..], &["a", "b"], &["--toolkit"], &["-x", "d"]] {
+        let arguments = |toolkit: Option<&str>, style| {
+            Ok(Some(Arguments { folder: "d".into(), toolkit: toolkit.map(PathBuf::from), style })).map_err(|()| "")
+        };
+        let found = |words: &[&str]| read(words).map_err(|_| "");
+        assert_eq!(found(&["d"]), arguments(None, None));
+        assert_eq!(found(&["--toolkit", "t", "d"]), arguments(Some("t"), None));
+        assert_eq!(found(&["d", "--toolkit=t", "--messages=nvlink"]), arguments(Some("t"), Some(DiagnosticsStyle::Nvlink)));
+        assert_eq!(found(&["d", "--help"]), Ok(None));
+        for words in [&[][..], &["a", "b"], &["--toolkit"], &["-x", "d"], &["d", "--messages=loud"]] {
             assert!(read(words).is_err(), "{words:?}");
         }
     }

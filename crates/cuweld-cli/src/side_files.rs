@@ -1,6 +1,7 @@
 //! Files that a link reads or writes beside its inputs and its result.
 
 use crate::destination::Destination;
+use crate::messages::as_text_file;
 use crate::output::Pending;
 use cubin::target::Target;
 use cubin::unified::NotAnIndex;
@@ -23,7 +24,7 @@ pub fn begin_table_of_times(path: &Path) -> io::Result<Option<Pending>> {
         return File::options().append(true).open(path).map(|_| None);
     }
     let mut pending = Pending::begin(path)?;
-    pending.contents.write_all(TABLE_OF_TIMES.as_bytes())?;
+    pending.contents.write_all(&as_text_file(TABLE_OF_TIMES))?;
     Ok(Some(pending))
 }
 

@@ -136,9 +136,7 @@ fn relative_folders_name_no_toolkit() -> io::Result<()> {
     fs::create_dir_all(folder.path("cuda/bin"))?;
     fs::write(folder.path("cuda/bin/ptxas"), "#!/bin/sh\necho it ran\nexit 1\n")?;
     symlink("cuda/bin/ptxas", folder.path("ld"))?;
-    for file in ["cuda/bin/ptxas"] {
-        fs::set_permissions(folder.path(file), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-    }
+    fs::set_permissions(folder.path("cuda/bin/ptxas"), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
     for variable in ["CUDA_HOME", "CUDA_PATH", "CUWELD_TOOLKIT", "VIRTUAL_ENV"] {
         let output =
             folder.linker().args(["a.ptx", "-o", "out.cubin"]).env_clear().env(variable, "cuda").env("PATH", ".").output()?;

@@ -17,6 +17,7 @@ const HOSTILE: [&str; 5] = [
     "javascript:window.alarm=1//${window.alarm=1}",
 ];
 
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn browser() -> Option<&'static str> {
     const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
     let found =

@@ -88,6 +88,7 @@ impl Request {
                 limit: None,
                 unknown: cuweld::inputs::Unknown::Refuse,
                 warn_of_missing_code: true,
+                name_by_source: false,
                 imitations: cuweld::imitations::Imitations::NONE,
                 leave_out_linked_modules: true,
             },

@@ -31,7 +31,8 @@ pub struct Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} ({})", self.folder.display(), self.why)
+        let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
+        write!(out, "{} ({})", folder.display(), self.why)
     }
 }
 
@@ -48,7 +49,8 @@ const PYTHON_VARIABLES: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
 const PYTHON_PACKAGES: [&str; 3] = ["nvidia/cu13", "nvidia/cuda_nvcc", "nvidia/nvjitlink"];
 
 /// Folders of a toolkit that hold libraries.
-const LIBRARY_FOLDERS: [&str; 5] = ["lib64", "lib", "lib/x64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"];
+const LIBRARY_FOLDERS: [&str; 7] =
+    ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "bin/x86_64", "bin/x64", "bin"];
 
 /// Names of the library for link-time optimization, the newest first.
 const OPTIMIZER_NAMES: [&str; 4] = ["libnvJitLink.so.13", "libnvJitLink.so", "libnvJitLink.so.12", "nvJitLink_130_0.dll"];

@@ -56,6 +56,7 @@ fn unpack_fatbin(bencher: Bencher<'_, '_>, packing: &str) {
         warn_of_missing_code: true,
         imitations: cuweld::imitations::Imitations::NONE,
         leave_out_linked_modules: false,
+        name_by_source: false,
     };
     let input = || RawInput {
         name: "unit.fatbin".into(),

@@ -84,6 +84,7 @@ impl<'data> Linker<'data> {
             warn_of_missing_code: true,
             imitations: options.imitations,
             leave_out_linked_modules: false,
+            name_by_source: false,
         };
         Linker { options, compile, unpack, unpacked: Unpacked::default(), ignores_host_code: false, report: Report::default() }
     }

@@ -316,6 +316,8 @@ pub struct Messages {
     pub tool_name: Option<String>,
     /// How to write messages (`--diagnostics`).
     pub diagnostics: Option<DiagnosticsStyle>,
+    /// When to use colours (`--color`); none to decide by the terminal.
+    pub colors: Option<Colors>,
     /// Stop after this many errors (`--error-limit`); 0 for no limit.
     pub error_limit: Option<u32>,
     /// Print removed sections (`--print-gc-sections`).
@@ -344,6 +346,33 @@ pub enum DiagnosticsStyle {
     Nvlink,
     /// One JSON object per line.
     Json,
+}
+
+impl DiagnosticsStyle {
+    const ALL: [DiagnosticsStyle; 3] = [DiagnosticsStyle::Rich, DiagnosticsStyle::Nvlink, DiagnosticsStyle::Json];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            DiagnosticsStyle::Rich => "rich",
+            DiagnosticsStyle::Nvlink => "nvlink",
+            DiagnosticsStyle::Json => "json",
+        }
+    }
+
+    /// The style of that name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|style| style.name() == name)
+    }
+}
+
+/// When colours are used, if that does not depend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colors {
+    /// In every case.
+    Always,
+    /// In no case.
+    Never,
 }
 
 /// What is written beside the result.

@@ -36,10 +36,13 @@ fn bash() -> String {
         "_cuweld() {{\n\
          \x20   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n\
          \x20   case $previous in\n{cases}    esac\n\
-         \x20   if [[ $current == -* ]]; then\n\
+         \x20   if [[ ${{COMP_WORDS[1]}} == shim && $COMP_CWORD -gt 1 ]]; then\n\
+         \x20       COMPREPLY=($(compgen -d -W '--help --toolkit --messages' -- \"$current\"))\n\
+         \x20   elif [[ $current == -* ]]; then\n\
          \x20       COMPREPLY=($(compgen -W '{}' -- \"$current\"))\n\
          \x20   else\n\
          \x20       COMPREPLY=($(compgen -f -- \"$current\"))\n\
+         \x20       [[ $COMP_CWORD == 1 && shim == $current* ]] && COMPREPLY+=(shim)\n\
          \x20   fi\n\
          }}\n\
          complete -o filenames -F _cuweld cuweld\n",
@@ -60,12 +63,13 @@ fn zsh() -> String {
             let _ = writeln!(text, "    '*{name}[{summary}]{value}' \\");
         }
     }
-    text.push_str("    '*:object:_files'\n");
+    text.push_str("    '1:object or shim:{ _files; compadd shim }' \\\n    '*:object:_files'\n");
     text
 }
 
 fn fish() -> String {
-    let mut text = String::new();
+    let mut text =
+        String::from("complete -c cuweld -n __fish_use_subcommand -a shim -d 'Make a folder in which nvcc links with cuweld'\n");
     for row in offered() {
         let short = match row.short {
             Some(short) if short.len() == 1 => format!(" -s {short}"),
@@ -94,6 +98,7 @@ mod tests {
             for row in offered() {
                 assert!(text.contains(row.long), "{shell} lacks --{}", row.long);
             }
+            assert!(text.contains("shim"), "{shell}");
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::table::{self, Origin, Row, Takes};
 
-/// How wide lines may be.
-const WIDTH: usize = 100;
+/// How wide lines are at most, and at least.
+const WIDTHS: std::ops::RangeInclusive<usize> = 40..=100;
 
 /// How far an option's description is indented.
 const INDENT: &str = "        ";
@@ -18,10 +18,24 @@ pub fn version() -> String {
     )
 }
 
+/// The ways to call the program.
+pub fn usage_lines() -> String {
+    "Usage: cuweld [options] <objects>   link device code: cuweld -arch=sm_90 a.o b.o -o linked.cubin\n\
+     \x20      cuweld shim <folder>         make a folder in which nvcc links with cuweld\n\
+     \x20      cuweld --help                list the options\n\
+     \x20      cuweld --explain <code>      say more about a message\n"
+        .to_owned()
+}
+
 /// The text of `--help`.
-pub fn help(program: &str) -> String {
+pub fn help(program: &str, terminal_width: Option<usize>) -> String {
+    let width = terminal_width.unwrap_or(usize::MAX).clamp(*WIDTHS.start(), *WIDTHS.end());
+    let usage = match program {
+        "cuweld" => usage_lines(),
+        other => format!("Usage: {other} [options] <objects>\n"),
+    };
     let mut text = format!(
-        "Usage: {program} [options] <objects>\n\n\
+        "{usage}\n\
          Links device code: cubins, fatbins, PTX, host objects and libraries that contain any of them.\n\
          A value may also follow behind '=': --arch=sm_90. Lists are separated by commas; a list that is\n\
          given again grows. @<file> stands for the arguments in a file.\n"
@@ -29,7 +43,7 @@ pub fn help(program: &str) -> String {
     for (heading, origin) in [("Options of nvlink", Origin::Reference), ("Options of cuweld", Origin::Extension)] {
         text.push_str(&format!("\n{heading}:\n\n"));
         for row in sorted(origin) {
-            text.push_str(&entry(row));
+            text.push_str(&entry(row, width));
         }
     }
     text
@@ -75,9 +89,9 @@ pub(super) fn description(row: &Row) -> String {
     text
 }
 
-fn entry(row: &Row) -> String {
+fn entry(row: &Row, width: usize) -> String {
     let mut text = format!("{}\n", heading(row));
-    for line in wrapped(&description(row), WIDTH - INDENT.len()) {
+    for line in wrapped(&description(row), width - INDENT.len()) {
         text.push_str(&format!("{INDENT}{line}\n"));
     }
     text
@@ -104,12 +118,15 @@ mod tests {
 
     #[test]
     fn help_names_every_documented_option_and_fits() {
-        let text = help("cuweld");
+        let text = help("cuweld", None);
         for row in table::rows() {
             let named = text.lines().any(|line| line == heading(row));
             assert_eq!(named, row.origin != Origin::Undocumented, "--{}", row.long);
         }
-        assert!(text.lines().all(|line| line.len() <= WIDTH));
+        assert!(text.lines().all(|line| line.len() <= *WIDTHS.end()), "{text}");
+        let narrow = help("nvlink", Some(50));
+        let is_wide = |line: &&str| line.starts_with(INDENT) && line.len() > 50;
+        assert_eq!(narrow.lines().find(is_wide), None);
     }
 
     #[test]

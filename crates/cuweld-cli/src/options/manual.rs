@@ -8,7 +8,7 @@ pub fn manual_page() -> String {
     let mut page = format!(
         ".TH CUWELD 1 \"\" \"cuweld {}\" \"User Commands\"\n\
          .SH NAME\ncuweld \\- link CUDA device code\n\
-         .SH SYNOPSIS\n.B cuweld\n[options] objects\n\
+         .SH SYNOPSIS\n.B cuweld\n[options] objects\n.br\n.B cuweld shim\nfolder [\\-\\-toolkit folder] [\\-\\-messages rich|nvlink]\n\
          .SH DESCRIPTION\n\
          Links the device code in cubins, fatbins, PTX, host objects and libraries into one cubin. It takes the\n\
          options of nvlink, can stand in its place, and behaves like it when it is called by that name.\n\
@@ -17,7 +17,11 @@ pub fn manual_page() -> String {
          next argument or behind an equals sign. Lists are separated by commas, and a list that is given again grows;\n\
          quotation marks keep commas together. Of other values the last one counts.\n\
          .PP\n\
-         An argument @file stands for the arguments in that file, quoted as in a shell.\n",
+         An argument @file stands for the arguments in that file, quoted as in a shell.\n\
+         .PP\n\
+         .B cuweld shim\n\
+         makes a folder in which nvcc is the toolkit's and nvlink is cuweld, and says how nvcc, CMake, Bazel and clang use\n\
+         it. The toolkit stays as it is.\n",
         env!("CARGO_PKG_VERSION")
     );
     for (title, origin) in [
@@ -30,14 +34,53 @@ pub fn manual_page() -> String {
             page.push_str(&format!(".TP\n.B {}\n{}\n", escaped(&heading(row)), escaped(&description(row))));
         }
     }
+    page.push_str(".SH ENVIRONMENT\n");
+    for (name, meaning) in ENVIRONMENT {
+        page.push_str(&format!(".TP\n.B {name}\n{}\n", escaped(meaning)));
+    }
+    page.push_str(".SH EXAMPLES\n");
+    for (about, command) in EXAMPLES {
+        page.push_str(&format!("{}\n.PP\n.RS\n.nf\n{}\n.fi\n.RE\n.PP\n", escaped(about), escaped(command)));
+    }
     page.push_str(
-        ".SH ENVIRONMENT\n.TP\n.B CUWELD_COMPAT\nThe same as \\-\\-compat.\n\
-         .SH EXIT STATUS\n\
+        ".SH EXIT STATUS\n\
          0 for success, also with warnings; 255 if the program that is linked is at fault, as with an undefined\n\
          reference; 1 for anything else.\n",
     );
     page
 }
+
+/// Every variable of the environment that changes what the program does.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("CUWELD_DIAGNOSTICS", "The style of messages where --diagnostics is not given: rich, nvlink or json."),
+    ("CUWELD_COMPAT, CUWELD_NOTE_AS", "The same as --compat; the second is an older name."),
+    (
+        "CUWELD_TOOLKIT, CUDA_HOME, CUDA_PATH, PATH, VIRTUAL_ENV, CONDA_PREFIX",
+        "Where the CUDA toolkit is looked for, in this order, whose compilers are needed for PTX and link-time optimization.",
+    ),
+    ("NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM", "Whether messages have colours where --color is not given."),
+    ("COLUMNS", "How wide --help may be, where the terminal does not tell."),
+];
+
+/// What people do most, and how.
+const EXAMPLES: &[(&str, &str)] = &[
+    ("Link two objects and a library for one GPU:", "cuweld -arch=sm_90 a.o b.o libfunctions.a -o linked.cubin"),
+    ("Let nvcc link with cuweld:", "cuweld shim welded\nwelded/nvcc -arch=sm_90 -rdc=true a.cu b.cu -o program"),
+    (
+        "See what each kernel needs, and why a function was kept:",
+        "cuweld -arch=sm_90 -v --why-live=_Z6helperv a.o b.o -o linked.cubin",
+    ),
+    (
+        "Link with optimization across objects that were compiled with -dlto:",
+        "cuweld -arch=sm_90 -dlto -nvvmpath=$CUDA_HOME/nvvm a.o b.o -o linked.cubin",
+    ),
+    (
+        "Get messages for a program to read; docs/diagnostics.schema.json describes them:",
+        "cuweld -arch=sm_90 --diagnostics=json a.o -o linked.cubin",
+    ),
+    ("Keep everything that a link needs, to repeat it elsewhere:", "cuweld -arch=sm_90 --save-dir=link a.o b.o -o linked.cubin"),
+    ("Learn more about a message:", "cuweld --explain CW3108"),
+];
 
 /// Text that `man` shows as it is: backslashes and dashes mean something to it, as does a dot that begins a line.
 fn escaped(text: &str) -> String {
@@ -55,6 +98,25 @@ mod tests {
         let page = manual_page();
         for row in table::rows() {
             assert!(page.contains(&format!(".B {}\n", escaped(&heading(row)))), "--{}", row.long);
+        }
+    }
+
+    /// A variable that is read and not described is a secret.
+    #[test]
+    fn the_page_has_every_variable_of_the_environment() {
+        let page = manual_page();
+        let sources = [
+            include_str!("../messages.rs"),
+            include_str!("../link.rs"),
+            include_str!("../resources.rs"),
+            include_str!("../../../cuweld-toolkit/src/search.rs"),
+        ];
+        let names = sources.iter().flat_map(|source| source.split('"').skip(1).step_by(2)).filter(|text| {
+            let is_letter = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
+            text.len() > 3 && text.bytes().all(is_letter)
+        });
+        for name in names {
+            assert!(page.contains(name), "{name}");
         }
     }
 }

@@ -71,10 +71,14 @@ pub(super) fn generated(typed: &Typed) -> Option<Generated> {
 
 /// What `--diagnostics` asks for.
 pub(super) fn diagnostics(typed: &Typed) -> Option<DiagnosticsStyle> {
-    match typed.text(Id::Diagnostics)?.to_str()? {
-        "rich" => Some(DiagnosticsStyle::Rich),
-        "nvlink" => Some(DiagnosticsStyle::Nvlink),
-        "json" => Some(DiagnosticsStyle::Json),
+    DiagnosticsStyle::by_name(typed.text(Id::Diagnostics)?.to_str()?)
+}
+
+/// What `--color` asks for.
+fn colors(typed: &Typed) -> Option<Colors> {
+    match typed.text(Id::Color)?.to_str()? {
+        "always" => Some(Colors::Always),
+        "never" => Some(Colors::Never),
         _ => None,
     }
 }
@@ -96,6 +100,10 @@ fn inputs(typed: &Typed) -> Vec<InputItem> {
                 };
                 inputs.extend(names.iter().map(|name| InputItem { source: source(name), members, group }));
             }
+            Item::Implied { id: Id::Library, item, .. } => {
+                inputs.push(InputItem { source: InputSource::Library(item.clone()), members, group });
+            }
+            Item::Implied { .. } => {}
             Item::Option { id: Id::WholeArchive, .. } => members = Members::All,
             Item::Option { id: Id::NoWholeArchive, .. } => members = Members::Needed,
             Item::Option { id: Id::StartLib, .. } => {
@@ -191,6 +199,7 @@ fn messages(typed: &Typed) -> Messages {
         },
         tool_name: text(typed, Id::ToolName),
         diagnostics: diagnostics(typed),
+        colors: colors(typed),
         error_limit: unsigned(typed, Id::ErrorLimit),
         print_gc_sections: typed.has(Id::PrintGcSections),
         why_live: texts(typed, Id::WhyLive),

@@ -21,6 +21,7 @@ mod number;
 mod problem;
 mod repeat;
 mod scan;
+mod system;
 pub mod table;
 #[cfg(test)]
 mod tests;
@@ -31,9 +32,10 @@ mod words;
 pub use architecture::Architecture;
 pub use arguments::*;
 pub use completions::completions;
-pub use help::{help, version};
+pub use help::{help, usage_lines, version};
 pub use manual::manual_page;
 pub use problem::{Found, Severity, UsageProblem};
+pub use system::System;
 
 use std::ffi::OsString;
 use std::io;
@@ -70,7 +72,21 @@ pub fn parse(
     called_as_nvlink: bool,
     read_file: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>,
 ) -> Result<Invocation, UsageError> {
-    let scan::Scanned { typed, mut warnings, mistake } = scan::scan(arguments, read_file);
+    parse_on(System::NATIVE, arguments, called_as_nvlink, read_file, &Path::exists)
+}
+
+/// Reads a command line as it is meant on a system. `exists` is asked for files whose names could mean something else.
+fn parse_on(
+    system: System,
+    arguments: impl Iterator<Item = OsString>,
+    called_as_nvlink: bool,
+    read_file: &mut dyn FnMut(&Path) -> io::Result<Vec<u8>>,
+    exists: &dyn Fn(&Path) -> bool,
+) -> Result<Invocation, UsageError> {
+    let scan::Scanned { mut typed, mut warnings, mistake } = scan::scan(system, arguments, read_file);
+    if system == System::Windows {
+        system::take_microsoft_words(&mut typed, exists);
+    }
     let error = |problems| UsageError {
         problems,
         diagnostics: meaning::diagnostics(&typed),

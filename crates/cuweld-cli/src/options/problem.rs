@@ -101,11 +101,31 @@ impl UsageProblem {
         self.problem.severity()
     }
 
+    /// What is wrong in other words than the reference's, where those say more.
+    pub fn headline(&self) -> Option<String> {
+        match &self.problem {
+            // The name lacks its first dash.
+            Problem::UnknownOption { name } => Some(format!("there is no option '-{name}'")),
+            Problem::ExpectedNumber { value } => meant_as_option(value).map(|name| format!("there is no option '-{name}'")),
+            Problem::ValueNotDefined { value, option } => Some(format!("'{value}' is no value of --{option}")),
+            Problem::NoArchitecture {} => Some("no architecture was given".to_owned()),
+            Problem::NoOutputFile {} => Some("no output was named".to_owned()),
+            Problem::NoInputFiles {} => Some("no input was named".to_owned()),
+            _ => None,
+        }
+    }
+
     /// What might help, where that can be guessed.
     pub fn hint(&self) -> Option<String> {
         match &self.problem {
             Problem::UnknownOption { name } => nearest_option(name).map(|option| format!("did you mean {option}?")),
             Problem::NoArchitecture {} => Some("name the GPU architecture, for example -arch=sm_90".to_owned()),
+            Problem::ValueNotDefined { value, option } => possible_values(value, option),
+            Problem::ExpectedNumber { value } => {
+                meant_as_option(value).and_then(|name| nearest_option(&name)).map(|option| format!("did you mean {option}?"))
+            }
+            Problem::NoInputFiles {} => Some("name objects or libraries; 'cuweld --help' lists the options".to_owned()),
+            Problem::NoOutputFile {} => Some("name the file to write, for example -o linked.cubin".to_owned()),
             Problem::NoNvvmPath {} => Some("give the toolkit's folder nvvm: -nvvmpath=$CUDA_HOME/nvvm".to_owned()),
             _ => None,
         }
@@ -115,6 +135,27 @@ impl UsageProblem {
 impl fmt::Display for UsageProblem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.problem.fmt(out)
+    }
+}
+
+/// The name of an option that was taken for the value of a shorter one: `-maxregcount=32` for `-m axregcount=32`.
+fn meant_as_option(value: &str) -> Option<String> {
+    let name = value.split('=').next().unwrap_or_default();
+    name.starts_with(|first: char| first.is_ascii_alphabetic()).then(|| format!("m{name}"))
+}
+
+/// What an option takes, and what was probably meant.
+fn possible_values(value: &str, option: &str) -> Option<String> {
+    let words = table::rows().find(|row| row.long == option)?.takes.words();
+    let letters = |text: &str| text.chars().collect::<Vec<char>>();
+    let meant = words.iter().find(|word| word.strip_prefix("sm_") == Some(value.trim_start_matches("sm"))).or_else(|| {
+        let near = |word: &&String| edit_distance(&letters(value), &letters(word));
+        words.iter().filter(|word| near(word) <= 1 && value.len() > 3 && !word.starts_with("sm_")).min_by_key(near)
+    });
+    match meant {
+        Some(meant) => Some(format!("did you mean --{option}={meant}?")),
+        None if words.is_empty() => None,
+        None => Some(format!("possible values are {}", words.join(", "))),
     }
 }
 

@@ -97,7 +97,9 @@ mod tests {
     /// Reading what was repeated gives the same options again.
     #[test]
     fn what_is_repeated_means_the_same() {
-        let scan = |words: Vec<OsString>| super::super::scan::scan(words.into_iter(), &mut |_| Ok(Vec::new())).typed;
+        let scan = |words: Vec<OsString>| {
+            super::super::scan::scan(super::super::System::NATIVE, words.into_iter(), &mut |_| Ok(Vec::new())).typed
+        };
         let words = "-arch=sm_90 --verbose -Xptxas -O1,\"a,b\",c -maxrregcount 0x20 -u one -u a,b -Ofc -kernels-used=k --max-unpacked=2M \
                      -disable-smem-reservation=true -o x/y -time=- --nv-host h -La -lb c.o --whole-archive";
         let typed = scan(words.split_whitespace().map(OsString::from).collect());

@@ -7,6 +7,7 @@
 
 use super::number::{self, NotANumber};
 use super::problem::{Found, Problem, UsageProblem};
+use super::system::System;
 use super::table::{self, Id, Row, Takes};
 use super::text::{bytes, from_bytes, shown};
 use super::typed::{Item, Typed, Value};
@@ -35,14 +36,15 @@ pub(super) struct Scanned {
 }
 
 /// Reads all arguments.
-pub(super) fn scan(arguments: impl Iterator<Item = OsString>, read_file: ReadFile<'_>) -> Scanned {
-    let mut scanner = Scanner { typed: Typed::default(), warnings: Vec::new(), open_files: 0, included: 0, read_file };
+pub(super) fn scan(system: System, arguments: impl Iterator<Item = OsString>, read_file: ReadFile<'_>) -> Scanned {
+    let mut scanner = Scanner { system, typed: Typed::default(), warnings: Vec::new(), open_files: 0, included: 0, read_file };
     let result = scanner.words(&mut arguments.into_iter());
     let mistake = result.err().map(|problem| UsageProblem { problem, found: Found::WhileReading });
     Scanned { typed: scanner.typed, warnings: scanner.warnings, mistake }
 }
 
 struct Scanner<'a> {
+    system: System,
     typed: Typed,
     warnings: Vec<UsageProblem>,
     open_files: usize,
@@ -114,7 +116,11 @@ impl Scanner<'_> {
             return Err(Problem::TooManyOptionsFiles { file: shown(file) });
         }
         let contents = (self.read_file)(Path::new(file)).map_err(|_| Problem::CannotOpenOptionsFile { file: shown(file) })?;
-        let words = words::options_file(&contents).map_err(stray)?;
+        let words = match self.system {
+            System::Unix => words::options_file(&contents),
+            System::Windows => words::windows_options_file(&contents),
+        };
+        let words = words.map_err(stray)?;
         self.nested(file, words)
     }
 

@@ -173,3 +173,27 @@ fn names_need_not_be_text() -> Result<(), String> {
         other => Err(format!("{other:?}")),
     }
 }
+
+/// The command line that nvcc.exe gives its linker, of which everything stands in an options file.
+#[test]
+fn windows_compiler_driver() -> Result<(), String> {
+    let text = r#"-m64 --arch=sm_90 --register-link-binaries="d.reg.c"  /LIBPATH:"bar" foo.lib   "/LibPath:T\bin/../lib/x64" -cpu-arch=X86_64 "a b.obj" "C:\x\c.lib" here.lib cudadevrt.lib -Lfirst -lx -o "d.sm_90.cubin""#;
+    let mut read_file = |_: &Path| Ok(text.as_bytes().to_vec());
+    let exists = |path: &Path| path == Path::new("here.lib");
+    let arguments = ["-optf", "F.optf"].map(OsString::from).into_iter();
+    let link = match parse_on(System::Windows, arguments, true, &mut read_file, &exists) {
+        Ok(Invocation::Link(link)) => *link,
+        other => return Err(format!("{other:?}")),
+    };
+    assert_eq!(link.library_paths, ["first", "bar", r"T\bin/../lib/x64"].map(PathBuf::from));
+    let library = |name: &str| InputSource::Library(name.into());
+    let expected =
+        [file("a b.obj"), file(r"C:\x\c.lib"), file("here.lib"), library("foo.lib"), library("cudadevrt.lib"), library("x")];
+    let found: Vec<InputSource> = link.inputs_in_link_order().map(|item| item.source.clone()).collect();
+    assert_eq!(found, expected);
+    assert_eq!(link.output, Some(PathBuf::from("d.sm_90.cubin")));
+    // What was implied is noted only together with what was given as an option.
+    assert!(link.note.options.contains(r"-L first,bar,T\bin/../lib/x64 "), "{}", link.note.options);
+    assert!(link.note.options.contains("-l x,foo.lib,cudadevrt.lib "), "{}", link.note.options);
+    Ok(())
+}

@@ -16,6 +16,15 @@ pub(super) enum Item {
         /// Its value.
         value: Value,
     },
+    /// A word that looks like an input and means what an option means.
+    Implied {
+        /// The word.
+        word: OsString,
+        /// The option, which takes a list.
+        id: Id,
+        /// An item of the list.
+        item: OsString,
+    },
 }
 
 /// An option's value, of the kind that its row asks for.
@@ -59,6 +68,17 @@ impl Typed {
         &self.options_files
     }
 
+    /// Lets words that look like inputs mean options.
+    pub(super) fn reinterpret(&mut self, meaning: impl Fn(&OsStr) -> Option<(Id, OsString)>) {
+        for item in &mut self.items {
+            if let Item::Input(word) = item
+                && let Some((id, item_of_list)) = meaning(word)
+            {
+                *item = Item::Implied { word: std::mem::take(word), id, item: item_of_list };
+            }
+        }
+    }
+
     /// Everything in order.
     pub(super) fn items(&self) -> &[Item] {
         &self.items
@@ -67,7 +87,7 @@ impl Typed {
     /// The inputs in order.
     pub(super) fn inputs(&self) -> impl Iterator<Item = &OsStr> {
         self.items.iter().filter_map(|item| match item {
-            Item::Input(name) => Some(name.as_os_str()),
+            Item::Input(word) | Item::Implied { word, .. } => Some(word.as_os_str()),
             Item::Option { .. } => None,
         })
     }
@@ -122,12 +142,16 @@ impl Typed {
         }
     }
 
-    /// All items that an option was given.
+    /// All items that an option was given, and behind them those that were implied.
     pub(super) fn list(&self, id: Id) -> Vec<&OsStr> {
+        let implied = self.items.iter().filter_map(|item| match item {
+            Item::Implied { id: implied, item, .. } if *implied == id => Some(item.as_os_str()),
+            _ => None,
+        });
         let lists = self.values(id).filter_map(|value| match value {
             Value::List(items) => Some(items),
             _ => None,
         });
-        lists.flatten().map(OsString::as_os_str).collect()
+        lists.flatten().map(OsString::as_os_str).chain(implied).collect()
     }
 }

@@ -65,6 +65,28 @@ pub(super) fn options_file(text: &[u8]) -> Result<Vec<Vec<u8>>, Stray> {
     Ok(words.map(without_quotes).collect())
 }
 
+/// The words of an options file on Windows, where a backslash separates folders: it is a character like others, except that it keeps a
+/// quotation mark behind it from ending what is quoted. Both stay.
+pub(super) fn windows_options_file(text: &[u8]) -> Result<Vec<Vec<u8>>, Stray> {
+    let mut words = Vec::new();
+    let mut word = Vec::new();
+    let mut quoted = false;
+    let mut previous = 0;
+    for byte in text.iter().copied().take_while(|&byte| byte != 0).chain([b' ']) {
+        match byte {
+            b'"' if !(quoted && previous == b'\\') => quoted = !quoted,
+            b' ' | b'\t' | b'\r' | b'\n' if !quoted => words.push(std::mem::take(&mut word)),
+            _ => word.push(byte),
+        }
+        previous = byte;
+    }
+    if quoted {
+        return Err(Stray::Quote);
+    }
+    words.retain(|word| !word.is_empty());
+    Ok(words)
+}
+
 /// A text without the blanks at its ends.
 fn trimmed(mut text: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = text {
@@ -150,6 +172,21 @@ mod tests {
             assert_eq!(options_file(text.as_bytes()), Err(Stray::Quote), "{text}");
         }
         assert_eq!(options_file(br"x\"), Err(Stray::Backslash));
+    }
+
+    #[test]
+    #[rustfmt::skip] // rows of a table
+    fn options_files_on_windows() {
+        for (text, expected) in [
+            ("a b\r\n\tc\n\n", "a|b|c"), ("", ""), (r#""x y""#, "x y"), (r#"x"y z"w"#, "xy zw"), (r#"a "" b"#, "a|b"),
+            (r#"/LIBPATH:"bar baz" foo.lib"#, "/LIBPATH:bar baz|foo.lib"), (r"C:\d\x.obj", r"C:\d\x.obj"), (r"x\", r"x\"),
+            (r#""x\"y""#, r#"x\"y"#), (r#"x\"y z""#, r"x\y z"), ("'x y'", "'x|y'"), ("# %X%", "#|%X%"), (r#"\"" b"#, r"\|b"),
+        ] {
+            assert_eq!(windows_options_file(text.as_bytes()).map(shown), Ok(expected.to_owned()), "{text}");
+        }
+        for text in [r#""dir\""#, r#""dir\\""#, r#"""#] {
+            assert_eq!(windows_options_file(text.as_bytes()), Err(Stray::Quote), "{text}");
+        }
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub(super) struct Sides<'report> {
 /// Warps with blocks of [`BLOCK`] threads, or of the largest size that can run.
 pub(crate) fn warps(architecture: &Architecture, function: &Function) -> Option<u64> {
     let sizes = architecture.block_sizes.iter().zip(&function.warps);
-    let usable = sizes.filter(|(size, warps)| **size <= BLOCK && **warps > 0);
-    usable.last().map(|(_, &warps)| u64::from(warps))
+    let mut usable = sizes.filter(|(size, warps)| **size <= BLOCK && **warps > 0);
+    usable.next_back().map(|(_, &warps)| u64::from(warps))
 }
 
 impl Sides<'_> {

@@ -2,6 +2,7 @@
 //! paragraph for `--explain`.
 
 use super::Severity;
+use serde_json::json;
 use std::fmt;
 
 /// The four families of problems, which never mix.
@@ -58,6 +59,11 @@ macro_rules! messages {
             /// How bad the message is when no option changes that.
             pub fn severity(&self) -> Severity {
                 match self { $( Message::$name { .. } => Severity::$severity, )* }
+            }
+
+            /// What the message is about, by name: texts and numbers.
+            pub fn fields(&self) -> Vec<(&'static str, serde_json::Value)> {
+                match self { $( Message::$name { $($field),* } => vec![ $( (stringify!($field), json!($field)) ),* ], )* }
             }
         }
 
@@ -160,9 +166,6 @@ messages! {
          check whether there is a newer version of the linker. With `--release` or `--compat`, such objects are refused.";
     3023 Error NewerApi { file: String, found: u32, newest: i32 } "Object '{file}' has cuda-api-version of {found} which is greater than version on link line ({newest})"
         "A function of the object was compiled for a newer version of the driver's interface than '-cuda-api-version' allows.";
-    3023 Warning BesideWholeProgram { file: String } "'{file}': -ewp compiled objects should only link with libcudadevrt"
-        "Another input was compiled as a whole program (nvcc -ewp), which can only call functions of the device runtime library. Its shared \
-         memory is laid out already. Compile it to be linked with others instead (-rdc=true).";
     3024 Fatal NoUnifiedIndex {} "Unified symbols found but index file not specified."
         "An object has unified functions or variables, whose places in tables an index file gives (`-uidx`).";
     3025 Fatal OldWholeProgram { file: String } "linking with -ewp objects requires using current toolkit"
@@ -179,6 +182,9 @@ messages! {
     3029 Fatal NothingForTarget { target: String } "No input has code or data for '{target}'"
         "Nothing that was given can be part of a program for the target: files of the host alone, code for other GPUs, or files that were linked \
          before. If an empty result is meant, --allow-empty makes it.";
+    3030 Warning BesideWholeProgram { file: String } "'{file}': -ewp compiled objects should only link with libcudadevrt"
+        "Another input was compiled as a whole program (nvcc -ewp), which can only call functions of the device runtime library. Its shared \
+         memory is laid out already. Compile it to be linked with others instead (-rdc=true).";
     3040 Fatal TooLarge { size: u64, limit: u64 } "The result would have {size} bytes, more than the {limit} that are allowed"
         "The inputs ask for far more room in the file than they have bytes themselves, which damaged files do. If it is meant, \
          --max-unpacked allows it.";

@@ -62,6 +62,8 @@ pub struct UnpackOptions {
     /// Leave out the modules that the output of a device link among the inputs names as its own: where that file registers them with
     /// the runtime (`--register-link-binaries`), they must not be registered a second time. Otherwise they are linked.
     pub leave_out_linked_modules: bool,
+    /// Call objects that are a compiler driver's temporary files by the source that they were compiled from.
+    pub name_by_source: bool,
 }
 
 /// What to do with files that are nothing known.

@@ -283,7 +283,9 @@ impl<'data> Search<'_, 'data> {
         match choose(&described, self.options.target, circumstances) {
             Choice::Entry(index) => {
                 if let Some(&entry) = entries.get(index) {
-                    self.pick(input, Source::Entry(entry));
+                    let is_known = self.options.name_by_source && is_temporary(&input.name) && !entry.name.is_empty();
+                    let name = if is_known { Cow::Borrowed(entry.name) } else { input.name.clone() };
+                    self.picks.push(Pick { name, demand: input.demand, source: Source::Entry(entry) });
                 }
             }
             Choice::OnlyLtoIr => {
@@ -317,6 +319,11 @@ impl<'data> Search<'_, 'data> {
         }
         Ok(())
     }
+}
+
+/// Whether a file is one of those that nvcc makes on the way and takes away again. Who is told of it can not look at it.
+fn is_temporary(path: &str) -> bool {
+    path.rsplit(['/', '\\']).next().is_some_and(|name| name.starts_with("tmpxft_"))
 }
 
 /// Ends a link because of a warning about an input.

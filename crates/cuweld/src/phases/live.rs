@@ -16,7 +16,7 @@ use super::load::Inputs;
 use super::resolve::Resolution;
 use crate::id::{FunctionId, Id, IdMap, IdVec};
 use crate::imitations::Imitation;
-use crate::options::{KernelRoots, Options};
+use crate::options::Options;
 use launched::Launched;
 use std::collections::HashSet;
 

@@ -37,10 +37,12 @@ pub(super) const ROWS: &[Row] = &[
     )
     .details(
         "rich is for people, nvlink is word for word the reference's, json is one object per line. The default is nvlink \
-         if the program is called nvlink, else rich.",
+         if the program is called nvlink, else rich. The environment variable CUWELD_DIAGNOSTICS changes the default.",
     ),
+    row(Color, "color", "", Takes::Keyword { name: "when", allowed: &["auto", "always", "never"] }, "When messages have colours.")
+        .details("auto, the default, is for terminals only, and respects NO_COLOR, CLICOLOR and CLICOLOR_FORCE."),
     row(ErrorLimit, "error-limit", "", Number("count"), "Stop after this many errors; 0 for no limit."),
-    row(Explain, "explain", "", Text("code"), "Say more about a message's code, such as CW3108."),
+    row(Explain, "explain", "", Text("code"), "Say more about a message's code, such as CW3108; 'list' shows all codes."),
     row(Threads, "threads", "", Number("count"), "How many threads to use; the result does not depend on it."),
     row(
         NoCommandLineNote, "no-command-line-note", "", Nothing,

@@ -81,6 +81,7 @@ pub enum Id {
     StartLib,
     EndLib,
     Diagnostics,
+    Color,
     ErrorLimit,
     Explain,
     Threads,

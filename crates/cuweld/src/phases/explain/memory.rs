@@ -7,6 +7,15 @@ use crate::id::SymbolId;
 use crate::phases::load::Inputs;
 use crate::phases::resolve::Resolution;
 
+/// The source's name of a variable in shared memory. The assembler calls those of one function `$__NAME__NUMBER`.
+fn in_source(name: &str) -> &str {
+    let without_number = |name| {
+        let (name, number) = str::rsplit_once(name, "__")?;
+        number.bytes().all(|byte| byte.is_ascii_digit()).then_some(name)
+    };
+    name.strip_prefix("$__").and_then(without_number).unwrap_or(name)
+}
+
 /// Adds the largest variables to a message about a memory.
 pub fn add_largest(
     diagnostic: Diagnostic,
@@ -19,9 +28,27 @@ pub fn add_largest(
     variables.dedup();
     let lines = variables.into_iter().map(|(symbol, size)| {
         let name = resolution.symbols()[symbol].name(inputs);
-        format!("{} has {}", demangle(name), bytes(size))
+        format!("{} has {}", demangle(in_source(name)), bytes(size))
     });
     let mut diagnostic = diagnostic;
     diagnostic.also.extend(first_few(lines, 5));
     diagnostic
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_the_source() {
+        for (name, expected) in [
+            ("$___ZZ4bigkPfE1s__29", "bigk(float *)::s"),
+            ("$__s__8", "s"),
+            ("$__a__b__12", "a__b"),
+            ("s__8", "s__8"),
+            ("$__s", "$__s"),
+        ] {
+            assert_eq!(demangle(in_source(name)), expected);
+        }
+    }
 }

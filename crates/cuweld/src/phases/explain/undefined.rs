@@ -36,6 +36,7 @@ pub fn describe(facts: &Referrers<'_, '_>, missing: &[SymbolId]) -> Vec<Diagnost
             diagnostic.also.push(format!("its symbol is {name}"));
         }
         let meant = if index < MOST_HINTS { meant(name, &shown, &definitions) } else { None };
+        let meant = meant.or_else(|| is_device_runtime(name).then(|| DEVICE_RUNTIME_ADVICE.to_owned()));
         diagnostics.push(diagnostic.hint(meant.unwrap_or_else(|| USUAL_ADVICE.to_owned())));
     }
     diagnostics
@@ -101,6 +102,17 @@ fn meant(name: &str, shown: &str, definitions: &[Definition<'_>]) -> Option<Stri
     let nearest =
         visible().filter_map(|found| Some((near::distance(&base, &found.base)?, found))).min_by_key(|&(distance, _)| distance);
     nearest.map(|(_, found)| format!("{} defines '{}': is the name misspelled?", found.file, found.shown))
+}
+
+/// What helps if the device runtime is missing.
+const DEVICE_RUNTIME_ADVICE: &str = "the device runtime defines it: add -lcudadevrt, and -L with the toolkit's folder of libraries. nvcc \
+                                     adds them when it is given -rdc=true, unless it is told otherwise (-cudadevrt=none)";
+
+/// Whether a name is one of the device runtime's: functions of `cuda_device_runtime_api.h` (launches from kernels, cooperative groups)
+/// and those that they are replaced by.
+fn is_device_runtime(name: &str) -> bool {
+    let behind = name.strip_prefix("__cudaCDP2").or_else(|| name.strip_prefix("cuda")).unwrap_or_default();
+    behind.starts_with(|first: char| first.is_ascii_uppercase())
 }
 
 fn is_mangled(name: &str) -> bool {
