@@ -53,7 +53,7 @@ def link(command, name, recipe, arch, inputs, windows):
         status, messages = 0, b""
         for line in recipe["link"]:
             words = shlex.split(command.replace("{name}", name)) + line.replace("{arch}", arch).split()
-            environment = dict(os.environ, CUWELD_NOTE_AS="nvlink-13.0.88", WINEDEBUG="-all")
+            environment = dict(os.environ, CUWELD_COMPAT="nvlink-13.0.88", WINEDEBUG="-all")
             done = subprocess.run(words, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
             messages += done.stdout + done.stderr
             status = done.returncode

@@ -168,6 +168,11 @@ impl Loaded {
     fn load(path: &Path) -> Result<Self, CompilerError> {
         let unusable =
             |error: libloading::Error| CompilerError::Unusable(format!("'{}' could not be loaded: {error}", path.display()));
+        if cfg!(all(target_os = "linux", target_feature = "crt-static")) {
+            let text = "this is the static build of cuweld, which can not load libnvJitLink and so compiles no intermediate code: \
+                        use the build for the system's C library";
+            return Err(CompilerError::Unusable(text.to_owned()));
+        }
         // SAFETY: the file is the CUDA toolkit's library, which the user has installed and trusts as much as its programs. Loading
         // it runs its initializers, as starting a program that is linked with it would.
         let library = unsafe { open(path) }.map_err(unusable)?;

@@ -5,6 +5,10 @@
 //! much as it should. That is what the word "unsafe" stands for below.
 
 #![allow(unsafe_code, reason = "this is a C interface")]
+#![cfg_attr(windows, allow(dead_code, reason = "the library has fewer functions there"))]
+
+#[cfg(windows)]
+mod windows;
 
 use crate::forks;
 use crate::handles;
@@ -24,6 +28,7 @@ type Handle = *mut c_void;
 ///
 /// The names are labels in assembler, and not attributes of the functions, because the compiler would export the latter without the
 /// version that `exports.map` gives them.
+#[cfg(not(windows))]
 macro_rules! export {
     ($( $name:literal => $function:path; )*) => { $(
         std::arch::global_asm!(
@@ -63,7 +68,7 @@ macro_rules! major {
 }
 
 /// A jump to the function.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(windows)))]
 macro_rules! jump {
     () => {
         "jmp {function}"
@@ -78,6 +83,7 @@ macro_rules! jump {
     };
 }
 
+#[cfg(not(windows))]
 export! {
     "Create" => create;
     "Destroy" => destroy;
@@ -98,6 +104,7 @@ export! {
 }
 
 // A name that libraries of the vendor's look for. What it is for is not documented; there, too, it gives nothing.
+#[cfg(not(windows))]
 std::arch::global_asm!(
     ".text",
     ".globl __nvJitLinkAPI",
