@@ -187,6 +187,21 @@ fn functions_from_outside_and_functions_that_use_them() -> io::Result<()> {
     Ok(())
 }
 
+/// Every kernel launches all that are launched behind the place where it enters a chain: the product stands in the result, which is
+/// too large. That is found out before it is made.
+#[test]
+fn lists_that_the_result_has_no_room_for() -> io::Result<()> {
+    let mut object = Object::new();
+    let kernels: Vec<u32> = (0..2 * MANY).map(|number| object.function(&format!("k{number}"), true, &[]).0).collect();
+    let functions: Vec<u32> = (kernels.iter().zip(0..))
+        .map(|(&kernel, number)| object.function(&format!("f{number}"), false, &record(Attribute::EXTERNS, &[kernel])).0)
+        .collect();
+    functions.windows(2).for_each(|pair| object.call(pair[0], pair[1]));
+    kernels.iter().zip(&functions).for_each(|(&kernel, &function)| object.call(kernel, function));
+    assert_refused(&link(object, &[])?, "The result would have");
+    Ok(())
+}
+
 impl Object {
     /// Gives each function a shared variable.
     fn share(&mut self, functions: impl Iterator<Item = (u32, u32)>) {
@@ -213,6 +228,34 @@ fn shared_variables_and_kernels_that_use_them() -> io::Result<()> {
     let functions = object.chain(|_| Vec::new());
     object.kernels(Some(functions[0].0));
     object.share(functions.into_iter());
+    assert_linked(&link(object, &[])?);
+    Ok(())
+}
+
+/// Every kernel sees another part of a chain: as many sets as kernels, all of them parts of the first.
+#[test]
+fn kernels_that_enter_a_chain_of_shared_variables_anywhere() -> io::Result<()> {
+    let mut object = Object::new();
+    let functions = object.chain(|_| Vec::new());
+    let kernels = object.kernels(None);
+    kernels.iter().zip(&functions).for_each(|(&kernel, &(function, _))| object.call(kernel, function));
+    object.share(functions.into_iter());
+    assert_linked(&link(object, &[])?);
+    Ok(())
+}
+
+/// Every kernel has a function of its own in front of what all have.
+#[test]
+fn kernels_that_reach_the_same_by_different_ways() -> io::Result<()> {
+    let mut object = Object::new();
+    let functions = object.chain(|_| Vec::new());
+    let own: Vec<(u32, u32)> = (0..MANY).map(|number| object.function(&format!("g{number}"), false, &[])).collect();
+    let kernels = object.kernels(None);
+    for (&kernel, &(own, _)) in kernels.iter().zip(&own) {
+        object.call(kernel, own);
+        object.call(own, functions[0].0);
+    }
+    object.share(functions.into_iter().chain(own));
     assert_linked(&link(object, &[])?);
     Ok(())
 }

@@ -25,6 +25,7 @@ pub fn link_with<Image>(
     let inputs = &observer.phase(Phase::Load, || load::load(inputs, options, report))??;
     versions::check(inputs, options, report)?;
     whole_programs::check(inputs, options, report)?;
+    let room = image_size::find(inputs, options);
     // One number per name.
     let interned = observer.phase(Phase::Intern, || intern::intern(inputs))?;
     // Symbol resolution. From here on there are no new symbols, and each has its prevailing definition.
@@ -41,9 +42,9 @@ pub fn link_with<Image>(
     // What functions say of themselves, and what follows for the entry functions that reach them.
     let attributes = &observer.phase(Phase::Attributes, || attributes::read(inputs, resolution, live))?;
     let properties = &observer.phase(Phase::Propagate, || {
-        let facts = propagate::Facts { inputs, resolution, graph, components, live, usage, attributes };
+        let facts = propagate::Facts { inputs, resolution, graph, components, live, usage, attributes, room };
         propagate::propagate(&facts, options, report)
-    })?;
+    })??;
     if options.extra_warnings {
         listing::warn_of_functions_never_called(resolution, live, report);
     }
@@ -103,7 +104,7 @@ pub fn link_with<Image>(
         finalize::finalize(finalize::Facts { settled, attributes, machine_debug, numbering }, names)
     })?;
     observer.phase(Phase::Write, || {
-        image_size::check(finished.size(), inputs, options, report)?;
+        room.check(finished.size(), report)?;
         let map = options.listings.map.map(|contents| finished.map(contents));
         Ok(Linked { image: save(finished, report)?, map })
     })?

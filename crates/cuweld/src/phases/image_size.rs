@@ -12,14 +12,28 @@ const GROWTH: u64 = 16;
 /// What it may have beyond that.
 const ROOM: u64 = 32 << 20;
 
-/// Refuses a result that is larger than is allowed.
-pub fn check(size: u64, inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
+/// How large a result may be.
+#[derive(Copy, Clone, Debug)]
+pub struct Room {
+    limit: u64,
+}
+
+/// Finds how large a result of these inputs may be.
+pub fn find(inputs: &Inputs<'_>, options: &Options) -> Room {
     let limit = options.largest_image.unwrap_or_else(|| {
         let given: u64 = inputs.sections().iter().map(|section| section.data.len() as u64).sum();
         given.saturating_mul(GROWTH).saturating_add(ROOM)
     });
-    if size > limit {
-        return report.fatal(Message::TooLarge { size, limit });
+    Room { limit }
+}
+
+impl Room {
+    /// Refuses a result, or a part of one, that is larger than is allowed.
+    pub fn check(self, size: u64, report: &mut Report) -> Result<(), Failure> {
+        let Room { limit } = self;
+        if size > limit {
+            return report.fatal(Message::TooLarge { size, limit });
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -19,22 +19,25 @@
 //!
 //! A program's only entry function is treated as if it reached all live code.
 
+mod externs;
+
 use super::attributes::{Attributes, Combine, FLOWING, Flowing, Moment, flowing_row};
 use super::callgraph::CallGraph;
 use super::components::Components;
 use super::explain;
+use super::image_size::Room;
 use super::live::LiveSet;
 use super::load::Inputs;
 use super::resolve::Resolution;
 use super::usage::Usage;
-use crate::diagnostics::{Message, Report};
+use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FunctionId, Id, IdMap, IdSet};
 use crate::imitations::Imitation;
 use crate::options::Options;
 use cubin::info::Attribute;
 use cubin::release::Rule;
+use externs::{EXTERN_SIZE, Externs, List};
 use std::collections::HashSet;
-use std::rc::Rc;
 
 /// What each kernel needs.
 #[derive(Debug)]
@@ -102,11 +105,8 @@ struct Flow {
     /// Row of [`FLOWING`], value, and the first record of it.
     values: Vec<(usize, u16, Moment)>,
     /// The outside functions that are used. A component that adds none shares the list of what it calls.
-    externs: Option<Rc<Vec<Extern>>>,
+    externs: Option<List>,
 }
-
-/// An outside function, and the first record (and place in it) that names it.
-type Extern = (FunctionId, Moment, u32);
 
 impl Flow {
     fn empty() -> Self {
@@ -128,26 +128,6 @@ impl Flow {
             None => self.values.push((row, value, moment)),
         }
     }
-
-    /// The outside functions in the order in which the records name them first.
-    fn externs_in_order(&self) -> Vec<FunctionId> {
-        let mut externs = self.externs.as_deref().cloned().unwrap_or_default();
-        externs.sort_unstable_by_key(|&(_, moment, position)| (moment, position));
-        externs.into_iter().map(|(function, ..)| function).collect()
-    }
-}
-
-/// Makes one list of several: every function once, with the first record that names it.
-fn join_externs(mut lists: Vec<Rc<Vec<Extern>>>) -> Option<Rc<Vec<Extern>>> {
-    lists.sort_unstable_by_key(Rc::as_ptr);
-    lists.dedup_by(|one, other| Rc::ptr_eq(one, other));
-    if lists.len() < 2 {
-        return lists.pop();
-    }
-    let mut all: Vec<Extern> = lists.iter().flat_map(|list| list.iter().copied()).collect();
-    all.sort_unstable();
-    all.dedup_by_key(|&mut (function, ..)| function);
-    Some(Rc::new(all))
 }
 
 /// The facts that the sweep reads.
@@ -166,33 +146,37 @@ pub struct Facts<'facts, 'data> {
     pub usage: &'facts Usage<'facts, 'data>,
     /// What each function needs by itself.
     pub attributes: &'facts Attributes,
+    /// How large the result may be.
+    pub room: Room,
 }
 
 /// Computes what every kernel needs, and warns where that is unknown.
-pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) -> KernelProperties {
+pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) -> Result<KernelProperties, Failure> {
     if !options.executable() {
-        return KernelProperties { kernels: IdMap::default(), stubs: StubProperties::default() };
+        return Ok(KernelProperties { kernels: IdMap::default(), stubs: StubProperties::default() });
     }
-    let flows = facts.sweep();
-    let whole_program = facts.usage.lone_kernel().map(|_| facts.whole_program());
+    // Lists of outside functions can take the product of kernels and functions. What is too large for a file is not made first.
+    let mut externs = Externs::find(facts);
+    let flows = facts.sweep(&mut externs, |size| facts.room.check(size, report))?;
+    let whole_program = facts.usage.lone_kernel().map(|_| facts.whole_program(&mut externs));
+    let reached = |kernel: FunctionId| &flows[facts.components.of(facts.graph, kernel)];
+    let lists = facts.live.kernels().iter().filter_map(|&kernel| reached(kernel).externs.as_ref());
+    facts.room.check(lists.map(|list| EXTERN_SIZE * list.len() as u64).sum(), report)?;
     let mut kernels: IdMap<FunctionId, Properties> = (facts.live.kernels().iter())
         .map(|&kernel| {
-            let reached = &flows[facts.components.of(facts.graph, kernel)];
-            (
-                kernel,
-                facts.properties(kernel, reached, whole_program.as_ref(), options.imitates(Imitation::LoneKernelKeepsItsOwn)),
-            )
+            let (whole_program, imitate) = (whole_program.as_ref(), options.imitates(Imitation::LoneKernelKeepsItsOwn));
+            (kernel, facts.properties(kernel, reached(kernel), whole_program, &externs, imitate))
         })
         .collect();
     facts.add_sums_and_lists(&mut kernels);
     facts.report_unknown_stacks(&flows, options, report);
     let stubs = facts.stubs(&flows);
-    KernelProperties { kernels, stubs }
+    Ok(KernelProperties { kernels, stubs })
 }
 
 impl Facts<'_, '_> {
-    /// Adds what a function needs by itself, all but the stacks; the outside functions that it uses as a list of their own.
-    fn add_own(&self, function: FunctionId, flow: &mut Flow, lists: &mut Vec<Rc<Vec<Extern>>>) {
+    /// Adds what a function needs by itself, all but the stacks and the outside functions.
+    fn add_own(&self, function: FunctionId, flow: &mut Flow) {
         let attributes = self.attributes.of(function);
         let is_defined = || self.resolution.code(self.inputs, function).is_some();
         flow.registers = flow.registers.max(attributes.registers);
@@ -201,29 +185,15 @@ impl Facts<'_, '_> {
             None if self.live.contains(function) && is_defined() && !self.live.is_stub(function) => UNKNOWN_SPARSITY,
             None => 0,
         };
-        let mut externs = Vec::new();
         for &Flowing { row, largest, first, .. } in self.attributes.flowing(function) {
             flow.note_value(row, largest, first);
-            if FLOWING[row].combine == Combine::Functions {
-                for (position, &function) in attributes.externs.iter().flatten().enumerate() {
-                    if self.live.is_extern(self.inputs, self.resolution, function) {
-                        externs.push((function, first, position as u32));
-                    }
-                }
-            }
-        }
-        if !externs.is_empty() {
-            externs.sort_unstable();
-            externs.dedup_by_key(|&mut (function, ..)| function);
-            lists.push(Rc::new(externs));
         }
     }
 
-    /// One sweep over the components, callees first.
-    fn sweep(&self) -> Vec<Flow> {
+    /// One sweep over the components, callees first; ends when lists have too many bytes.
+    fn sweep(&self, all: &mut Externs, mut check_size: impl FnMut(u64) -> Result<(), Failure>) -> Result<Vec<Flow>, Failure> {
         let mut flows: Vec<Flow> = Vec::with_capacity(self.components.len());
-        let is_needed = self.live.functions().any(|function| self.attributes.of(function).externs.is_some());
-        let mut callers_left = if is_needed { self.calls_to_components() } else { Vec::new() };
+        let mut callers_left = if all.is_empty() { Vec::new() } else { self.calls_to_components() };
         for component in 0..self.components.len() {
             let mut flow = Flow::empty();
             let mut externs = Vec::new();
@@ -236,19 +206,18 @@ impl Facts<'_, '_> {
                     let attributes = self.attributes.of(function);
                     (frame, return_frame) = (attributes.frame.into(), attributes.return_stack.unwrap_or(0).into());
                     is_unknown |= attributes.unknown_stack;
-                    self.add_own(function, &mut flow, &mut externs);
+                    self.add_own(function, &mut flow);
+                    externs.extend(all.own(function));
                 }
                 for next in self.graph.successors(node) {
                     let next = self.components.of_node(next);
                     if next != component {
                         flow.absorb(&flows[next]);
-                        if let Some(list) = &flows[next].externs {
-                            externs.push(Rc::clone(list));
+                        if flows[next].externs.is_some() {
                             callers_left[next] -= 1;
-                            // Lists can be long and many; this one is not needed any more.
-                            if callers_left[next] == 0 {
-                                flows[next].externs = None;
-                            }
+                            // Lists can be long and many; a last caller takes them over.
+                            let list = &mut flows[next].externs;
+                            externs.extend(if callers_left[next] == 0 { list.take() } else { list.clone() });
                         }
                         deepest = deeper(deepest, flows[next].stack);
                         deepest_return = deeper(deepest_return, flows[next].return_stack);
@@ -259,10 +228,11 @@ impl Facts<'_, '_> {
             let known = !self.components.is_cyclic(component) && !is_unknown;
             flow.stack = deepest.filter(|_| known).map(|deepest| deepest + frame);
             flow.return_stack = deepest_return.filter(|_| known).map(|deepest| deepest + return_frame);
-            flow.externs = join_externs(externs);
+            flow.externs = all.join(externs);
+            check_size(all.size())?;
             flows.push(flow);
         }
-        flows
+        Ok(flows)
     }
 
     /// How often each component is called from others; once more for kernels, which are asked for in the end.
@@ -282,20 +252,24 @@ impl Facts<'_, '_> {
     }
 
     /// What all live functions together need.
-    fn whole_program(&self) -> Flow {
+    fn whole_program(&self, all: &mut Externs) -> Flow {
         let mut flow = Flow::empty();
-        let mut externs = Vec::new();
-        for function in self.live.functions() {
-            self.add_own(function, &mut flow, &mut externs);
-        }
-        flow.externs = join_externs(externs);
+        self.live.functions().for_each(|function| self.add_own(function, &mut flow));
+        flow.externs = all.join(self.live.functions().filter_map(|function| all.own(function)).collect());
         flow
     }
 
-    fn properties(&self, kernel: FunctionId, reached: &Flow, whole_program: Option<&Flow>, lone_keeps_own: bool) -> Properties {
+    fn properties(
+        &self,
+        kernel: FunctionId,
+        reached: &Flow,
+        whole_program: Option<&Flow>,
+        externs: &Externs,
+        lone_keeps_own: bool,
+    ) -> Properties {
         let attributes = self.attributes.of(kernel);
         let flow = whole_program.unwrap_or(reached);
-        let all = flow.externs_in_order();
+        let all: Vec<FunctionId> = flow.externs.iter().flat_map(|list| externs.functions(list)).collect();
         let own = attributes.externs.as_deref().unwrap_or_default();
         let mut externs: Vec<FunctionId> =
             own.iter().copied().filter(|&function| self.live.is_extern(self.inputs, self.resolution, function)).collect();

@@ -1,10 +1,13 @@
 //! Usage: which entry functions reach what.
 //!
-//! Most attributes are propagated as a maximum or a sum and need no sets (see [`propagate`](super::propagate)). Layouts do: the offset of a
-//! shared variable depends on exactly which kernels use it. The sets are kept small in two ways: the search skips parts of the graph
-//! with nothing of interest in them, and kernels whose calls lead to the same parts share one set.
+//! Most attributes are propagated as a maximum or a sum and need no sets (see [`propagate`](super::propagate)), and what a layout needs
+//! to know is mostly of that kind too: a maximum over what a component of the call graph reaches, or how many kernels reach it
+//! ([`PerComponent`]). Few need the sets themselves: which variables a kernel uses together, for instance. Those are made of as little as
+//! possible (`reach.rs`).
 //!
 //! A program's only kernel stands for everything: it is taken to reach all live code, whether or not it calls it.
+
+mod reach;
 
 use super::callgraph::CallGraph;
 use super::components::Components;
@@ -12,7 +15,7 @@ use super::live::LiveSet;
 use super::references::References;
 use super::resolve::{Resolution, Symbol};
 use crate::id::{FunctionId, Id, IdMap};
-use std::collections::HashMap;
+pub use reach::{Callers, Reach};
 
 /// Which entry functions reach what.
 #[derive(Copy, Clone)]
@@ -55,7 +58,7 @@ impl Usage<'_, '_> {
 
     /// The functions of interest that each of some entry functions reaches.
     pub fn of(&self, kernels: &[FunctionId], is_of_interest: impl Fn(FunctionId) -> bool) -> Reach {
-        search(self.graph, self.components, kernels, is_of_interest)
+        reach::find(self.graph, self.components, kernels, is_of_interest)
     }
 
     /// For each function of interest: the entry functions that reach it, the last one first.
@@ -85,87 +88,43 @@ impl Usage<'_, '_> {
         if let Some(lone_kernel) = self.lone_kernel {
             return vec![lone_kernel];
         }
-        let reach = self.of_kernels(|function| wanted[function.index()]);
-        self.live.kernels().iter().copied().filter(|&kernel| reach.of(kernel).next().is_some()).collect()
+        let reaches = self.largest(|function| Some(wanted[function.index()]));
+        self.live.kernels().iter().copied().filter(|&kernel| self.at(&reaches, kernel) == Some(true)).collect()
+    }
+
+    /// How many entry functions reach each component. Every one reaches itself.
+    pub fn callers(&self) -> PerComponent<Callers> {
+        PerComponent(reach::callers(self.graph, self.components, self.live.entries()))
+    }
+
+    /// The largest of the values of all functions that each component reaches, its own included.
+    pub fn largest<T: Ord + Copy>(&self, value: impl Fn(FunctionId) -> Option<T>) -> PerComponent<Option<T>> {
+        PerComponent(reach::largest(self.graph, self.components, value))
+    }
+
+    /// The sets of functions of interest that some entry function reaches, itself included, without those that are a part of another.
+    pub fn largest_sets(
+        &self,
+        callers: &PerComponent<Callers>,
+        is_of_interest: impl Fn(FunctionId) -> bool,
+    ) -> Vec<Vec<FunctionId>> {
+        reach::largest_sets(self.graph, self.components, &callers.0, self.live.entries(), is_of_interest)
+    }
+
+    /// Which components are connected by calls, among those that entry functions reach and that lead somewhere: the same number for all
+    /// of a connected set.
+    pub fn connected(&self, callers: &PerComponent<Callers>, leads: &PerComponent<Option<bool>>) -> PerComponent<Option<u32>> {
+        let is_reached = |component: usize| callers.0.get(component).is_some_and(|callers| *callers != Callers::None);
+        let is_concerned = |component: usize| leads.0.get(component) == Some(&Some(true)) && is_reached(component);
+        PerComponent(reach::connected(self.graph, self.components, is_concerned))
+    }
+
+    /// The value of the component that a function is in.
+    pub fn at<T: Copy + Default>(&self, values: &PerComponent<T>, function: FunctionId) -> T {
+        values.0.get(self.components.of(self.graph, function)).copied().unwrap_or_default()
     }
 }
 
-/// For each kernel, the functions of interest that it reaches.
-#[derive(Debug)]
-pub struct Reach {
-    sets: Vec<Vec<FunctionId>>,
-    /// Per kernel: its set, and whether the kernel itself is of interest.
-    kernels: IdMap<FunctionId, (usize, bool)>,
-}
-
-impl Reach {
-    /// Kernels, in classes of those that reach the same.
-    pub fn classes(&self, kernels: &[FunctionId]) -> Vec<Vec<FunctionId>> {
-        let mut classes: Vec<Vec<FunctionId>> = Vec::new();
-        let mut known: IdMap<(usize, Option<FunctionId>), usize> = IdMap::default();
-        for &kernel in kernels {
-            let Some(&(set, itself)) = self.kernels.get(&kernel) else { continue };
-            let class = *known.entry((set, itself.then_some(kernel))).or_insert(classes.len());
-            match classes.get_mut(class) {
-                Some(members) => members.push(kernel),
-                None => classes.push(vec![kernel]),
-            }
-        }
-        classes
-    }
-
-    /// The functions of interest that a kernel reaches, itself included; all but itself in ascending order.
-    pub fn of(&self, kernel: FunctionId) -> impl Iterator<Item = FunctionId> + '_ {
-        let (set, itself) = self.kernels.get(&kernel).copied().unwrap_or((usize::MAX, false));
-        let others = self.sets.get(set).map(Vec::as_slice).unwrap_or_default();
-        itself.then_some(kernel).into_iter().chain(others.iter().copied().filter(move |&function| function != kernel))
-    }
-}
-
-/// Finds what each of `kernels` reaches.
-fn search(
-    graph: &CallGraph<'_>,
-    components: &Components,
-    kernels: &[FunctionId],
-    is_of_interest: impl Fn(FunctionId) -> bool,
-) -> Reach {
-    let function_of = |node: u32| ((node as usize) < graph.len()).then(|| FunctionId::from_index(node as usize));
-    let node_counts = |node: u32| function_of(node).is_some_and(&is_of_interest);
-    let mut leads_somewhere = vec![false; components.len()];
-    for component in 0..components.len() {
-        leads_somewhere[component] = components
-            .members(component)
-            .iter()
-            .any(|&node| node_counts(node) || graph.successors(node).any(|next| leads_somewhere[components.of_node(next)]));
-    }
-    let worth_visiting = |node: &u32| leads_somewhere[components.of_node(*node)];
-
-    let mut sets = Vec::new();
-    let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
-    let mut visited = vec![0u32; graph.nodes()];
-    let mut result = IdMap::with_capacity_and_hasher(kernels.len(), Default::default());
-    for &kernel in kernels {
-        let mut starts: Vec<u32> = graph.successors(graph.node(kernel)).filter(worth_visiting).collect();
-        starts.sort_unstable();
-        starts.dedup();
-        let set = *known.entry(starts).or_insert_with_key(|starts| {
-            let round = sets.len() as u32 + 1;
-            let mut found = Vec::new();
-            let mut open = starts.clone();
-            while let Some(node) = open.pop() {
-                if std::mem::replace(&mut visited[node as usize], round) == round {
-                    continue;
-                }
-                if node_counts(node) {
-                    found.extend(function_of(node));
-                }
-                open.extend(graph.successors(node).filter(worth_visiting));
-            }
-            found.sort_unstable();
-            sets.push(found);
-            sets.len() - 1
-        });
-        result.insert(kernel, (set, is_of_interest(kernel)));
-    }
-    Reach { sets, kernels: result }
-}
+/// A value for each component of the call graph. Where nothing was looked for, there are none.
+#[derive(Debug, Default)]
+pub struct PerComponent<T>(Vec<T>);

@@ -9,16 +9,21 @@ use crate::phases::explain::memory;
 use crate::phases::load::Place;
 use crate::sections::Memory;
 
+/// For so many kernels it is listed what fills their shared memory: it takes a walk over the call graph each.
+const MOST_LISTS: u32 = 8;
+
 /// Reports what exceeds its memory, in the order of the sections.
 pub fn check(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<SectionId, u64>, report: &mut Report) {
     let target = facts.options.target;
     let limit = target.constant_limit;
     let executable = facts.options.executable();
+    let mut explained = 0;
     for (id, section) in facts.plan.sections().enumerate() {
         let used = size[id];
         match (section.kind.memory(section), section.function) {
             (Some(Memory::Shared), Some(kernel)) if executable && shared.used_by(kernel) > facts.options.shared_limit() => {
-                report.add(facts.too_much_shared(kernel, shared));
+                explained += 1;
+                report.add(facts.too_much_shared(kernel, shared, explained <= MOST_LISTS));
             }
             (Some(Memory::Parameters), Some(kernel)) if executable && used > limit => {
                 let message = Message::TooMuchParameters { kernel: facts.name(kernel), used, limit };
@@ -56,7 +61,7 @@ impl Facts<'_, '_> {
         demangle(self.resolution.name(function)).into_owned()
     }
 
-    fn too_much_shared(&self, kernel: FunctionId, shared: &SharedLayout) -> Diagnostic {
+    fn too_much_shared(&self, kernel: FunctionId, shared: &SharedLayout, lists_variables: bool) -> Diagnostic {
         let (used, limit, target) = (
             shared.used_by(kernel),
             self.options.target.static_shared_limit(self.options.extended_shared),
@@ -66,7 +71,8 @@ impl Facts<'_, '_> {
             "kernel '{}' has {used} bytes of static shared memory; {limit} are the most on {target}",
             self.shown(kernel)
         ));
-        memory::add_largest(diagnostic, self.inputs, self.resolution, shared::variables_of(self, shared, kernel))
+        let variables = if lists_variables { shared::variables_of(self, shared, kernel) } else { Vec::new() };
+        memory::add_largest(diagnostic, self.inputs, self.resolution, variables)
             .hint("make the largest a dynamic array (extern __shared__), with cudaFuncSetAttribute for its size")
     }
 

@@ -20,15 +20,18 @@
 //! nobody.
 
 mod relocatable;
+mod users;
 
 use super::Facts;
 use crate::dealt_sort::{Tie, dealt_merge_sort};
-use crate::id::{FunctionId, Id, IdMap, IdSet, SectionId, SymbolId};
+use crate::id::{FunctionId, IdMap, IdSet, SectionId, SymbolId};
 use crate::imitations::Imitation;
 use crate::phases::merge::{SharedPlacement, SharedVariable};
-use crate::phases::resolve::{is_dynamic, is_shared_variable};
+use crate::phases::resolve::is_dynamic;
+use crate::phases::usage::{Callers, PerComponent};
 use cubin::release::Rule;
 use cubin::target::Views;
+use users::{Class, Users};
 
 /// The least alignment of dynamic shared memory.
 const DYNAMIC_ALIGN: u64 = 16;
@@ -197,11 +200,9 @@ fn share_out(facts: &Facts<'_, '_>, users: &Users) -> (IdMap<FunctionId, Vec<Sha
     for variable in dealt_merge_sort(&module, Tie::Second, &|a, b| a.size > b.size) {
         match users.of(variable.symbol) {
             _ if variable.owner == SharedPlacement::Dynamic => {}
-            [] if !facts.references.any(variable.symbol) => {}
-            classes => match users.only_kernel(classes) {
-                Some(kernel) => own.entry(kernel).or_default().push(variable),
-                None => groups.add(variable, classes),
-            },
+            Callers::None if !facts.references.any(variable.symbol) => {}
+            Callers::One(kernel) => own.entry(kernel).or_default().push(variable),
+            Callers::None | Callers::Several => groups.add(variable, users.together_with(variable.symbol)),
         }
     }
     (own, groups.all)
@@ -212,14 +213,14 @@ struct Work<'work, 'facts, 'data> {
     facts: &'work Facts<'facts, 'data>,
     users: &'work Users,
     groups: Vec<Group>,
-    /// The classes that use a variable of the pool.
-    pool_users: IdSet<Class>,
+    /// What leads to a variable of the pool.
+    uses_pool: PerComponent<Option<bool>>,
     /// Whether stubs of unified functions have their part of the pool.
     stubs_have_pool: bool,
     pool_end: u64,
     pool_align: u64,
-    /// Where the pool ends for the kernels of a class.
-    pool_end_for: IdMap<Class, u64>,
+    /// Where the pool ends for those that reach a part of it.
+    pool_end_for: PerComponent<Option<u64>>,
     /// Where a kernel's memory ends.
     end: IdMap<FunctionId, u64>,
     /// The alignment of a kernel's memory.
@@ -233,9 +234,10 @@ struct Work<'work, 'facts, 'data> {
 
 impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
     fn new(facts: &'work Facts<'facts, 'data>, users: &'work Users, groups: Vec<Group>) -> Self {
-        let pool_users: IdSet<Class> = groups.iter().flat_map(|group| &group.users).copied().collect();
+        let pool: IdSet<SymbolId> = groups.iter().flat_map(|group| &group.members).map(|variable| variable.symbol).collect();
+        let uses_pool = users.largest(facts, |symbol| Some(pool.contains(&symbol)));
         // The reference linker gives stubs of unified functions their part of the pool only if the first of them has one.
-        let is_user = |stub: &FunctionId| users.class_of(*stub).is_some_and(|class| pool_users.contains(&class));
+        let is_user = |stub: &FunctionId| facts.usage.at(&uses_pool, *stub) == Some(true);
         let first_stub = facts.live.stubs().first();
         let stubs_have_pool = !facts.options.imitates(Imitation::FirstStubDecidesPool) || first_stub.is_some_and(is_user);
         let symbols = facts.resolution.symbols();
@@ -249,16 +251,16 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             facts,
             users,
             groups,
-            pool_users,
+            uses_pool,
             stubs_have_pool,
             // Alignment takes what is reserved for the null pointer to the first address that is not zero.
             pool_end: laid_out.max().unwrap_or(0).max(facts.options.reserve_null_pointer.into()),
             pool_align: 1,
-            pool_end_for: IdMap::default(),
+            pool_end_for: PerComponent::default(),
             end: IdMap::with_capacity_and_hasher(kernels, Default::default()),
             align: IdMap::with_capacity_and_hasher(kernels, Default::default()),
             has_dynamic: facts.resolution.laid_out_by_kernel().iter().any(|&id| is_dynamic(&symbols[id])),
-            with_dynamic: users.kernels_of(&users.with_dynamic()).collect(),
+            with_dynamic: facts.live.entries().iter().copied().filter(|&entry| users.reaches_dynamic(facts, entry)).collect(),
             dynamic: DynamicAlignment::find(facts, users),
             layout,
         }
@@ -266,7 +268,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
 
     /// Whether an entry function uses a variable of the pool.
     fn uses_pool(&self, entry: FunctionId) -> bool {
-        self.users.class_of(entry).is_some_and(|class| self.pool_users.contains(&class))
+        self.facts.usage.at(&self.uses_pool, entry) == Some(true)
     }
 
     /// Whether the memory of an entry function starts with the pool.
@@ -286,6 +288,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
     }
 
     fn lay_out_pool(&mut self) {
+        let mut end_of: IdMap<SymbolId, u64> = IdMap::default();
         for group in &self.groups {
             let align = group.members.iter().map(|variable| variable.align).max().unwrap_or(1);
             let start = self.pool_end.next_multiple_of(align);
@@ -293,12 +296,11 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             self.pool_end = start + group.members.iter().map(|variable| variable.size).max().unwrap_or(0);
             for variable in &group.members {
                 self.layout.addresses.insert(variable.symbol, Address { offset: start, kernel: None });
-                for &class in self.users.of(variable.symbol) {
-                    let end = self.pool_end_for.entry(class).or_default();
-                    *end = (*end).max(start + variable.size);
-                }
+                let end = end_of.entry(variable.symbol).or_default();
+                *end = (*end).max(start + variable.size);
             }
         }
+        self.pool_end_for = self.users.largest(self.facts, |symbol| end_of.get(&symbol).copied());
         if let (Some(section), true) = (self.facts.plan.module_shared(), self.layout.has_pool) {
             self.pool_align = self.pool_align.max(self.facts.plan.sections()[section].align).max(self.dynamic.widest);
         }
@@ -311,9 +313,9 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
         for &kernel in self.facts.live.entries() {
             let variables = own.remove(&kernel).unwrap_or_default();
             let start = if variables.is_empty() { 0 } else { u64::from(self.facts.options.reserve_null_pointer) };
-            let class = self.users.class_of(kernel).filter(|_| self.has_pool(kernel));
+            let pool_end = self.facts.usage.at(&self.pool_end_for, kernel).filter(|_| self.has_pool(kernel));
             let fixed = fixed_part(self.facts, kernel);
-            let mut cursor = class.and_then(|class| self.pool_end_for.get(&class)).copied().unwrap_or(start).max(fixed.size);
+            let mut cursor = pool_end.unwrap_or(start).max(fixed.size);
             // The memory of a stub is made when it is first needed; for dynamic shared memory alone, that is after the pool.
             let is_before_pool = !self.facts.live.is_stub(kernel) || !variables.is_empty() || self.uses_pool(kernel);
             let mut widest = if is_before_pool && self.layout.has_pool { self.pool_align.max(fixed.align) } else { fixed.align };
@@ -334,11 +336,11 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
         let is_debugged = self.is_debugged();
         for &kernel in &self.with_dynamic {
             let align = self.align.entry(kernel).or_insert(1);
-            *align = (*align).max(self.dynamic.of(self.users, kernel));
+            *align = (*align).max(self.dynamic.of(self.facts, kernel));
         }
         let layout = &mut self.layout;
-        let unit = |kernel| self.dynamic.of(self.users, kernel);
-        layout.dynamic = agree_on_dynamic_starts(self.users, null_pointer, unit, &mut self.end);
+        let unit = |kernel| self.dynamic.of(self.facts, kernel);
+        layout.dynamic = agree_on_dynamic_starts(self.facts, self.users, null_pointer, unit, &mut self.end);
         layout.largest_dynamic = layout.dynamic.values().max().copied();
         if is_debugged && self.has_dynamic {
             // A debugger is told one address for all, so all code uses that one.
@@ -424,161 +426,70 @@ fn fixed_part(facts: &Facts<'_, '_>, kernel: FunctionId) -> FixedPart {
 
 /// The variables in a kernel's shared memory, with their sizes.
 pub fn variables_of(facts: &Facts<'_, '_>, layout: &SharedLayout, kernel: FunctionId) -> Vec<(SymbolId, u64)> {
-    let users = Users::find(facts);
-    let class = users.class_of(kernel);
+    let uses = |function: FunctionId| facts.references.of(function);
+    let reach = facts.usage.of(&[kernel], |function| !uses(function).is_empty());
+    let used: IdSet<SymbolId> = reach.of(kernel).flat_map(uses).copied().collect();
     let is_in = |variable: &&SharedVariable| {
         layout.address(variable.symbol).is_some_and(|address| match address.kernel {
             Some(owner) => owner == kernel,
-            None => class.is_some_and(|class| users.of(variable.symbol).contains(&class)),
+            None => used.contains(&variable.symbol),
         })
     };
     facts.plan.shared_variables().iter().filter(is_in).map(|variable| (variable.symbol, variable.size)).collect()
-}
-
-/// Kernels that reach the same functions: there may be thousands of either.
-type Class = u32;
-
-/// Which kernels use what.
-#[derive(Default)]
-struct Users {
-    /// The kernels of each class.
-    classes: Vec<Vec<FunctionId>>,
-    class_of: IdMap<FunctionId, Class>,
-    variables: IdMap<SymbolId, Vec<Class>>,
-    /// Per function whose code uses dynamic shared memory: the kernels that reach it.
-    dynamic: IdMap<FunctionId, Vec<Class>>,
-}
-
-impl Users {
-    fn find(facts: &Facts<'_, '_>) -> Self {
-        let symbols = facts.resolution.symbols();
-        let is_shared = |symbol: SymbolId| is_shared_variable(&symbols[symbol]);
-        let uses_shared: Vec<bool> = (facts.resolution.functions().ids())
-            .map(|function| facts.references.of(function).iter().any(|&symbol| is_shared(symbol)))
-            .collect();
-        let kernels = facts.live.entries();
-        let mut users = Users::default();
-        if !uses_shared.contains(&true) {
-            return users;
-        }
-        let reach = facts.usage.of_entries(|function| uses_shared[function.index()]);
-        users.classes = reach.classes(kernels);
-        for (class, members) in (0..).zip(&users.classes) {
-            users.class_of.extend(members.iter().map(|&kernel| (kernel, class)));
-            for function in members.first().into_iter().flat_map(|&kernel| reach.of(kernel)) {
-                for &symbol in facts.references.of(function).iter().filter(|&&symbol| is_shared(symbol)) {
-                    let list = match symbols[symbol].definition {
-                        Some(_) => users.variables.entry(symbol).or_default(),
-                        None => users.dynamic.entry(function).or_default(),
-                    };
-                    if list.last() != Some(&class) {
-                        list.push(class);
-                    }
-                }
-            }
-        }
-        users
-    }
-
-    fn of(&self, symbol: SymbolId) -> &[Class] {
-        self.variables.get(&symbol).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    fn class_of(&self, kernel: FunctionId) -> Option<Class> {
-        self.class_of.get(&kernel).copied()
-    }
-
-    fn kernels(&self, class: Class) -> &[FunctionId] {
-        self.classes.get(class as usize).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    fn kernels_of<'a>(&'a self, classes: &'a IdSet<Class>) -> impl Iterator<Item = FunctionId> + 'a {
-        classes.iter().flat_map(|&class| self.kernels(class)).copied()
-    }
-
-    /// The kernel, if there is but one.
-    fn only_kernel(&self, classes: &[Class]) -> Option<FunctionId> {
-        match classes {
-            &[class] => self.kernels(class).first().copied().filter(|_| self.kernels(class).len() == 1),
-            _ => None,
-        }
-    }
-
-    /// The classes of kernels that use dynamic shared memory.
-    fn with_dynamic(&self) -> IdSet<Class> {
-        self.dynamic.values().flatten().copied().collect()
-    }
 }
 
 /// How dynamic shared memory is aligned.
 struct DynamicAlignment {
     /// The widest alignment of all, whoever uses it.
     widest: u64,
-    of_class: IdMap<Class, u64>,
+    of: PerComponent<Option<u64>>,
 }
 
 impl DynamicAlignment {
     fn find(facts: &Facts<'_, '_>, users: &Users) -> Self {
         let dynamic = facts.plan.shared_variables().iter().filter(|variable| variable.owner == SharedPlacement::Dynamic);
         let declared: IdMap<SymbolId, u64> = dynamic.map(|variable| (variable.symbol, variable.align)).collect();
-        let mut of_class: IdMap<Class, u64> = IdMap::default();
-        for (&function, classes) in &users.dynamic {
+        let of = users.largest_of_functions(facts, |function| {
             let aligns = facts.references.of(function).iter().filter_map(|symbol| declared.get(symbol)).copied();
-            let widest = aligns.max().unwrap_or(DYNAMIC_ALIGN);
-            for &class in classes {
-                let align = of_class.entry(class).or_insert(DYNAMIC_ALIGN);
-                *align = (*align).max(widest);
-            }
-        }
-        DynamicAlignment { widest: declared.into_values().max().unwrap_or(1), of_class }
+            users::uses_dynamic(facts, function).then(|| aligns.max().unwrap_or(DYNAMIC_ALIGN))
+        });
+        DynamicAlignment { widest: declared.into_values().max().unwrap_or(1), of }
     }
 
     /// What a kernel that uses some needs.
-    fn of(&self, users: &Users, kernel: FunctionId) -> u64 {
-        users.class_of(kernel).and_then(|class| self.of_class.get(&class)).copied().unwrap_or(DYNAMIC_ALIGN)
+    fn of(&self, facts: &Facts<'_, '_>, kernel: FunctionId) -> u64 {
+        facts.usage.at(&self.of, kernel).unwrap_or(DYNAMIC_ALIGN).max(DYNAMIC_ALIGN)
     }
 }
 
 /// Finds where dynamic shared memory starts, and enlarges the kernels concerned up to there.
 ///
-/// No array starts before `first`, and each starts at a multiple of what its kernel needs (`unit`). All kernels that are connected through functions they share have to agree, so each connected set takes its largest start.
+/// No array starts before `first`, and each starts at a multiple of what its kernel needs (`unit`). All kernels that are connected
+/// through functions they share have to agree, so each connected set takes its largest start. Whoever calls a component that leads to
+/// dynamic shared memory is connected with it.
 fn agree_on_dynamic_starts(
+    facts: &Facts<'_, '_>,
     users: &Users,
     first: u64,
     unit: impl Fn(FunctionId) -> u64,
     end: &mut IdMap<FunctionId, u64>,
 ) -> IdMap<FunctionId, u64> {
-    let mut leader: IdMap<Class, Class> = IdMap::default();
-    fn find(leader: &mut IdMap<Class, Class>, class: Class) -> Class {
-        let mut root = class;
-        while let Some(&next) = leader.get(&root).filter(|&&next| next != root) {
-            root = next;
-        }
-        leader.insert(class, root);
-        root
-    }
-    for classes in users.dynamic.values() {
-        for pair in classes.windows(2) {
-            let (a, b) = (find(&mut leader, pair[0]), find(&mut leader, pair[1]));
-            leader.insert(a.max(b), a.min(b));
-        }
-    }
-    let mut start: IdMap<Class, u64> = IdMap::default();
-    let concerned = users.with_dynamic();
-    for &class in &concerned {
-        let end = |&kernel: &FunctionId| end.get(&kernel).map(|end| (*end).max(first).next_multiple_of(unit(kernel)));
-        let needed = users.kernels(class).iter().filter_map(end).max().unwrap_or(first.next_multiple_of(DYNAMIC_ALIGN));
-        let agreed = start.entry(find(&mut leader, class)).or_default();
+    let sets = users.connected_by_dynamic(facts);
+    let set_of = |function: FunctionId| facts.usage.at(&sets, function);
+    let concerned: Vec<(FunctionId, u32)> =
+        facts.live.entries().iter().filter_map(|&kernel| Some((kernel, set_of(kernel)?))).collect();
+    let mut start: IdMap<u32, u64> = IdMap::default();
+    for &(kernel, set) in &concerned {
+        let needed = end.get(&kernel).copied().unwrap_or(0).max(first).next_multiple_of(unit(kernel));
+        let agreed = start.entry(set).or_default();
         *agreed = (*agreed).max(needed);
     }
-    for &class in &concerned {
-        let agreed = start.get(&find(&mut leader, class)).copied().unwrap_or(0);
-        for kernel in users.kernels(class) {
-            let end = end.entry(*kernel).or_default();
-            *end = (*end).max(agreed);
-        }
+    for (kernel, set) in concerned {
+        let end = end.entry(kernel).or_default();
+        *end = (*end).max(start.get(&set).copied().unwrap_or(0));
     }
-    (users.dynamic.iter())
-        .filter_map(|(&function, classes)| Some((function, *start.get(&find(&mut leader, *classes.first()?))?)))
+    (facts.resolution.functions().ids())
+        .filter_map(|function| Some((function, *start.get(&set_of(function)?)?)))
+        .filter(|&(function, _)| users::uses_dynamic(facts, function))
         .collect()
 }
