@@ -62,8 +62,12 @@ def without_threads():
 
 
 def without_memory():
-    resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))
-    return link(CUBIN + bytes(300 << 20))
+    data = CUBIN + bytes(300 << 20)
+    # What is there already, and too little for a copy of the data.
+    with open("/proc/self/statm") as statm:
+        limit = int(statm.read().split()[0]) * resource.getpagesize() + (64 << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    return link(data)
 
 
 def ignoring_children():

@@ -216,13 +216,7 @@ fn link_files(
         }
         Lowered::Objects(objects) => {
             let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
-            let from_host = || match unpacked.host_references.kernel_roots() {
-                // The optimizer was told already which kernels host code launches, and has removed the others.
-                Some(KernelRoots::LaunchedByHost(names)) if arguments.compile.link_time_optimization => {
-                    KernelRoots::Matching(names)
-                }
-                roots => roots.unwrap_or_default(),
-            };
+            let from_host = || unpacked.host_references.kernel_roots().unwrap_or_default();
             let kernels = given_roots(arguments).unwrap_or_else(from_host);
             let on_empty = on_empty(arguments, messages, report);
             let options = Options { host_section, unified_index, kernels, on_empty, ..link_options(arguments, messages, target) };

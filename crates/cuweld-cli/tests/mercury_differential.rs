@@ -109,7 +109,8 @@ fn code_is_linked_for_the_targets_it_runs_on() {
 
 /// The architectures whose files hold the program twice.
 fn targets() -> impl Iterator<Item = &'static Target> {
-    Target::all().iter().filter(|target| target.views == Views::Two)
+    // Some came with later releases than the one that these tests compare with.
+    Target::all().iter().filter(|target| target.views == Views::Two && target.number != 107)
 }
 
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]

@@ -27,10 +27,7 @@ impl<'data> OpenInputs<'data> {
     }
 
     fn host_objects(&self) -> impl Iterator<Item = &HostObject<'data>> {
-        self.opened.iter().filter_map(|input| match &input.contents {
-            Content::Host(object) => Some(&**object),
-            _ => None,
-        })
+        self.opened.iter().filter_map(Opened::host_object)
     }
 
     /// ELF's number of the host's processor, as the first object says.
@@ -39,11 +36,12 @@ impl<'data> OpenInputs<'data> {
         self.host_objects().find_map(HostObject::elf_machine)
     }
 
-    /// The ids of all modules that are not linked yet.
+    /// The ids of all modules that are not linked yet, but for those of the device runtime library.
     #[must_use]
     pub fn module_ids(&self) -> Vec<&'data str> {
         let linked: Vec<&str> = self.host_objects().flat_map(|object| &object.linked_module_ids).copied().collect();
-        let own = self.host_objects().flat_map(|object| &object.module_ids).copied();
+        let own = self.opened.iter().filter(|input| input.demand != Demand::Runtime).filter_map(Opened::host_object);
+        let own = own.flat_map(|object| &object.module_ids).copied();
         own.filter(|id| !linked.contains(id)).collect()
     }
 }
@@ -56,6 +54,15 @@ pub(super) struct Opened<'data> {
     pub member: bool,
     pub demand: Demand,
     pub contents: Content<'data>,
+}
+
+impl<'data> Opened<'data> {
+    fn host_object(&self) -> Option<&HostObject<'data>> {
+        match &self.contents {
+            Content::Host(object) => Some(&**object),
+            _ => None,
+        }
+    }
 }
 
 /// What a file or member is.
