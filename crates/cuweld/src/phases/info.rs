@@ -209,9 +209,8 @@ impl<'data> Facts<'_, 'data> {
         }
         let Some(referent) = self.referent(symbol) else { return };
         let kernel = self.resolution.function(symbol).filter(|_| record.attribute == Attribute::REGCOUNT);
-        if let (Frames::OfLastInner, Attribute::FRAME_SIZE, Some(last)) =
-            (frames, record.attribute, self.last_inner(file, symbol))
-        {
+        let asks_last = matches!((frames, record.attribute), (Frames::OfLastInner, Attribute::FRAME_SIZE));
+        if asks_last && let Some(last) = self.last_inner(file, symbol) {
             return out.of_symbol(record.attribute, referent, &self.inputs.symbols()[last].frame.to_le_bytes());
         }
         match kernel.and_then(|kernel| self.properties.of(kernel)) {
