@@ -4,9 +4,9 @@
 
 use cubin::release::Release;
 use cubin::target::Target;
-use cuweld::Demand;
+use cuweld::Request;
 use cuweld::imitations::Imitations;
-use cuweld::inputs::{RawInput, Unknown, UnpackOptions};
+use cuweld::inputs::{RawInput, UnpackOptions};
 use cuweld::options::{Options, OutputKind};
 
 /// Two files, and which link they are for.
@@ -40,13 +40,7 @@ impl<'data> Pair<'data> {
 
     /// The files, as a link takes them.
     pub fn inputs(&self) -> [RawInput<'data>; 2] {
-        [("a", self.first), ("b", self.second)].map(|(name, bytes)| RawInput {
-            name: name.into(),
-            path: name.into(),
-            bytes,
-            member: false,
-            demand: Demand::Always,
-        })
+        [RawInput::new("a", self.first), RawInput::new("b", self.second)]
     }
 
     /// The target.
@@ -56,22 +50,13 @@ impl<'data> Pair<'data> {
         named.unwrap_or(&all[usize::from(self.target) % all.len()])
     }
 
-    /// How the files are opened.
-    pub fn unpack_options(&self) -> UnpackOptions {
-        UnpackOptions {
-            target: self.target(),
-            link_time_optimization: false,
-            limit: Some(1 << 20),
-            unknown: Unknown::Refuse,
-            warn_of_missing_code: true,
-            imitations: cuweld::imitations::Imitations::NONE,
-            name_by_source: false,
-            leave_out_linked_modules: true,
-        }
+    /// How the files are opened and linked.
+    pub fn request(&self) -> Request {
+        let unpack = UnpackOptions { limit: Some(1 << 20), leave_out_linked_modules: true, ..UnpackOptions::default() };
+        Request { unpack, ..self.link_options().into() }
     }
 
-    /// How they are linked.
-    pub fn link_options(&self) -> Options {
+    fn link_options(&self) -> Options {
         let bit = |number: u8| self.options >> number & 1 == 1;
         Options {
             debug: bit(0),

@@ -1,11 +1,8 @@
 //! Damaged containers: fatbins, host objects and archives, cut off and changed everywhere.
 
 use cubin::target::Target;
-use cuweld::Input;
-use cuweld::diagnostics::Report;
-use cuweld::inputs::{Code, RawInput, Unknown, UnpackOptions, unpack};
-use cuweld::options::Options;
-use cuweld::trace::Trace;
+use cuweld::inputs::{RawInput, UnpackOptions};
+use cuweld::{Linker, Request};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -23,27 +20,11 @@ const SAMPLES: &[(&str, &str)] = &[
 fn open_and_link(bytes: &[u8], name: &str, damage: &dyn Fn() -> String) {
     let target = Target::by_name("sm_90").unwrap_or_else(|| panic!("sm_90 is not known"));
     let attempt = catch_unwind(AssertUnwindSafe(|| {
-        let mut report = Report::default();
-        let options = UnpackOptions {
-            target,
-            link_time_optimization: false,
-            limit: Some(1 << 20),
-            unknown: Unknown::Refuse,
-            warn_of_missing_code: true,
-            imitations: cuweld::imitations::Imitations::NONE,
-            name_by_source: false,
-            leave_out_linked_modules: true,
-        };
-        let raw = RawInput { name: name.into(), path: name.into(), bytes, member: false, demand: cuweld::Demand::Always };
-        let Ok(unpacked) = unpack(&[raw], &options, &mut report) else {
-            assert!(report.diagnostics().next().is_some(), "no message");
-            return;
-        };
-        let objects = unpacked.units.iter().filter_map(|unit| match &unit.code {
-            Code::Cubin(bytes) => Some(Input::new(&unit.name, bytes)),
-            _ => None,
-        });
-        _ = cuweld::link(&objects.collect::<Vec<_>>(), &Options::new(target), &mut report, &mut Trace::default());
+        let unpack = UnpackOptions { limit: Some(1 << 20), leave_out_linked_modules: true, ..UnpackOptions::default() };
+        let mut linker = Linker::new(Request { unpack, ..Request::new(target) });
+        if let Err(error) = linker.add_all(&[RawInput::new(name, bytes)]).and_then(|()| linker.link()) {
+            assert!(!error.diagnostics().is_empty(), "no message");
+        }
     }));
     assert!(attempt.is_ok(), "the linker panicked on {name}, {}", damage());
 }

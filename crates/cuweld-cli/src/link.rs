@@ -2,34 +2,31 @@
 
 use crate::advice;
 use crate::bytes::{self, Bytes};
-use crate::compilers::{compile_options, compilers};
+use crate::compilers::compilers;
 use crate::finalizer;
 use crate::inputs::{self, Files};
 use crate::messages::{Messages, as_text_file, usage_diagnostic};
-use crate::options::{Architecture, CallgraphNames, HostInfo, LinkArguments};
+use crate::options::{Architecture, LinkArguments};
 use crate::output::{Contents, Pending};
 use crate::outputs::{Outputs, not_written, writing_failed};
 use crate::progress::Progress;
+use crate::request::{on_empty, request};
 use crate::resources::{self, Size};
 use crate::room::Room;
 use crate::save;
 use crate::side_files;
 use crate::transfer::Transfer;
 use crate::watch::Watch;
-use cubin::release::{Release, Tool};
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Expansion, Failure, Message, Report, WarningPolicy};
-use cuweld::imitations::Imitations;
-use cuweld::inputs::lower::{Lowered, Object, lower, name_the_units, units_left_out};
-use cuweld::inputs::{Skipped, Unknown, UnpackOptions, Unpacked, explain_missing_names, nothing_to_link, unpack};
+use cuweld::inputs::lower::Compilers;
+use cuweld::inputs::{OpenInputs, Skipped, Unknown, nothing_to_link};
 use cuweld::observer::{Observer, Outline, Phase};
-use cuweld::options::{
-    KernelRoots, Listings, MapContents, NameStyle, OnEmpty, Options, OutputKind, ReleaseChoice, ToolNoteText, UnifiedIndex,
-};
+use cuweld::options::Options;
 use cuweld::trace::Trace;
-use cuweld::{Demand, Finished, Input, LeastMemory, Linked};
+use cuweld::{Demand, LeastMemory, Linked, Linker, Product, Request};
 use cuweld_toolkit::{Compilation, Stage};
-use std::io::{self, Write};
+use std::io;
 use std::mem::ManuallyDrop;
 use std::path::Path;
 use std::process::ExitCode;
@@ -101,10 +98,13 @@ fn link_into(
     if let Some(folder) = &arguments.files.save_dir {
         save::save(folder, arguments, &files, report)?;
     }
-    let inputs = Inputs { files: &files, target, host_section, unified_index, room };
+    let explains = arguments.messages.verbose && !messages.as_reference(arguments);
+    let mut request = request(arguments, messages, target, explains);
+    request.options = Options { host_section, unified_index, on_empty: on_empty(arguments, messages), ..request.options };
+    let session = Session { files: &files, arguments, messages, target, explains };
+    let outcome = session.run(request, room, outputs, report, watch);
     // What a file that was changed meanwhile made the link say is not what is wrong.
-    let outcome = link_files(inputs, outputs, arguments, messages, report, watch)
-        .or_else(|failure| files.check_unchanged(report).and(Err(failure)));
+    let outcome = outcome.or_else(|failure| files.check_unchanged(report).and(Err(failure)));
     // While the system takes apart old outputs, it can take apart the maps of the inputs.
     rayon::join(|| outputs.commit(outcome, report), || files.bytes().for_each(Bytes::forget)).0
 }
@@ -161,113 +161,135 @@ fn run_phase<T>(watch: &mut Watch, phase: Phase, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What was read.
-struct Inputs<'files> {
-    files: &'files Files<'files>,
+/// What the program does around a link of the library.
+struct Session<'session> {
+    files: &'session Files<'session>,
+    arguments: &'session LinkArguments,
+    messages: &'session Messages,
     target: &'static Target,
-    host_section: Option<Vec<u8>>,
-    unified_index: Option<UnifiedIndex>,
-    /// Where the output may go.
-    room: Option<Room>,
+    /// Whether more is told than the reference linker tells.
+    explains: bool,
 }
 
-fn link_files(
-    Inputs { files, target, host_section, unified_index, room }: Inputs<'_>,
-    outputs: &mut Outputs,
-    arguments: &LinkArguments,
-    messages: &Messages,
-    report: &mut Report,
-    watch: &mut Watch,
-) -> Result<(), Failure> {
-    let unpacked = run_phase(watch, Phase::Unpack, || {
-        let raw = files.raw_inputs(arguments.files.register_link_binaries.is_some());
-        if arguments.messages.trace {
-            raw.iter().for_each(|input| report.list(&*input.name));
-        }
-        unpack(&raw, &unpack_options(arguments, messages, target), report)
-    })?;
-    say_how_reading_went(files, report)?;
-    let explains = arguments.messages.verbose && !messages.as_reference(arguments);
-    if explains {
-        say_what_was_skipped(files, &unpacked, report);
+impl<'session> Session<'session> {
+    fn run(
+        &self,
+        request: Request,
+        room: Option<Room>,
+        outputs: &mut Outputs,
+        report: &mut Report,
+        watch: &mut Watch,
+    ) -> Result<(), Failure> {
+        let mut linker = Linker::new(request).reporting_to(std::mem::take(report));
+        let outcome = self.add_inputs(&mut linker, watch).and_then(|()| self.link(&mut linker, room, outputs, watch));
+        *report = linker.take_report();
+        outcome
     }
-    let progress = Progress::start(arguments.compile.progress);
-    let compilers = compilers(&arguments.compile, messages.is_nvlink(), progress.as_ref());
-    let compile_options = compile_options(arguments, target, explains, !messages.as_reference(arguments));
-    let lowered =
-        run_phase(watch, Phase::Lower, || compilers.lend(|compilers| lower(&unpacked, &compile_options, compilers, report)));
-    drop(progress);
-    say_what_was_compiled(&compilers.done(), arguments, target, outputs, &mut watch.trace);
-    let lowered = lowered?;
-    // The result once more, if a report on it is wanted.
-    let mut reported = None;
-    let is_runtime = |unit: usize| unpacked.units.get(unit).is_some_and(|unit| unit.demand == Demand::Runtime);
-    let (linked, ids, lacks_runtime) = match lowered {
-        Lowered::Finished(image) => {
-            let mut ids: Vec<&str> = unpacked.registered(is_runtime).collect();
-            // The reference linker adds a module that was optimized in front of those before it.
-            ids.reverse();
-            if explains && !arguments.compile.emit_ptx {
-                list_kernels(&image, report);
+
+    fn add_inputs(&self, linker: &mut Linker<'session>, watch: &mut Watch) -> Result<(), Failure> {
+        run_phase(watch, Phase::Unpack, || {
+            let raw = self.files.raw_inputs(self.arguments.files.register_link_binaries.is_some());
+            if self.arguments.messages.trace {
+                raw.iter().for_each(|input| linker.report_mut().list(&*input.name));
             }
-            reported = arguments.files.report.as_ref().map(|_| image.to_vec());
-            let linked = save_image(arguments, room, |file| file.write_all(&image), report);
-            (linked.map(|image| Linked { image, map: None }), ids, (0..unpacked.units.len()).any(is_runtime))
+            linker.add_all(&raw).map_err(|error| error.failure())
+        })?;
+        say_how_reading_went(self.files, linker.report_mut())?;
+        if self.explains {
+            self.say_what_was_skipped(linker);
         }
-        Lowered::Objects(objects) => {
-            let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
-            let from_host = || unpacked.host_references.kernel_roots().unwrap_or_default();
-            let kernels = given_roots(arguments).unwrap_or_else(from_host);
-            let on_empty = on_empty(arguments, messages, report);
-            let options = Options { host_section, unified_index, kernels, on_empty, ..link_options(arguments, messages, target) };
-            let save = |image: &Finished<'_, '_>, report: &mut Report| {
-                reported = arguments.files.report.as_ref().and_then(|_| image.to_vec().ok());
-                save_image(arguments, room, |file| image.write_to(&mut Transfer::new(file, files.bytes())), report)
-            };
-            let linked = cuweld::link_with(&inputs, &options, report, watch, save).inspect_err(|_| {
-                // What is missing may be in an input that could not be used.
-                let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
-                if !messages.as_reference(arguments) && report.diagnostics().any(is_missing) {
-                    compilers.lend(|compilers| name_the_units(&unpacked, &compile_options, compilers, report));
-                    explain_missing_names(&files.raw_inputs(false), target, report);
-                    if !explains {
-                        say_what_was_skipped(files, &unpacked, report);
+        Ok(())
+    }
+
+    fn link(&self, linker: &mut Linker<'_>, room: Option<Room>, outputs: &mut Outputs, watch: &mut Watch) -> Result<(), Failure> {
+        let Session { files, arguments, explains, .. } = *self;
+        watch.progress = Progress::start(arguments.compile.progress);
+        let compilers = compilers(&arguments.compile, self.messages.is_nvlink(), watch.progress.as_ref());
+        let mut is_compiled = false;
+        // The result once more, if a report on it is wanted.
+        let mut reported = None;
+        let linked = compilers.lend(|compilers| {
+            let linked = linker.link_into(compilers, watch, |product, report| {
+                if let Product::Compiled(image) = product {
+                    is_compiled = true;
+                    if explains && !arguments.compile.emit_ptx {
+                        list_kernels(image, report);
                     }
                 }
+                reported = arguments.files.report.as_ref().and_then(|_| product.to_vec().ok());
+                save_image(arguments, room, |file| product.write_to(&mut Transfer::new(file, files.bytes())), report)
             });
-            if linked.is_ok() && explains && target.views == Views::Two {
-                report.say(Message::CodeAsCompiled {});
-            }
-            let left_out = watch.outline.as_ref().map_or(Vec::new(), |outline| units_left_out(&objects, &outline.left_out));
-            let ids = unpacked.registered(|unit| left_out.binary_search(&unit).is_ok()).collect();
-            (linked, ids, left_out.iter().any(|&unit| is_runtime(unit)))
+            linked.map_err(|error| self.explain(error.failure(), linker, compilers))
+        });
+        say_what_was_compiled(&compilers.done(), arguments, self.target, outputs, &mut watch.trace);
+        let failure = linked.as_ref().err().copied();
+        match failure {
+            None => files.check_unchanged(linker.report_mut())?,
+            // Much is known of a program with errors in it, once it is compiled.
+            Some(Failure::Errors) if watch.reached > Some(Phase::Lower) => {}
+            Some(other) => return Err(other),
         }
-    };
-    let failure = linked.as_ref().err().copied();
-    match failure {
-        None => files.check_unchanged(report)?,
-        Some(Failure::Errors) => {}
-        Some(other) => return Err(other),
+        let registrations = self.registrations(linker, is_compiled);
+        let report = linker.report_mut();
+        if failure.is_none() && !is_compiled && explains && self.target.views == Views::Two {
+            report.say(Message::CodeAsCompiled {});
+        }
+        let Linked { image, map } = linked.unwrap_or(Linked { image: None, map: None });
+        if let (Some(path), Some(saved)) = (&arguments.output, image) {
+            outputs.add_pending(path, saved);
+        }
+        let Outline { graphviz, account, .. } = watch.outline.take().unwrap_or_default();
+        add_side_files(outputs, registrations.as_deref(), map.as_deref(), graphviz.as_ref(), arguments, report)?;
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if let (Some(path), Some(image)) = (&arguments.files.report, reported) {
+            let text = crate::report::on_link(path, arguments.output.as_deref(), &image, account.as_ref());
+            outputs.add(path, &text, report)?;
+        }
+        match &arguments.files.time_trace {
+            Some(path) => outputs.add(path, watch.trace.to_json().as_bytes(), report),
+            None => Ok(()),
+        }
     }
-    let Linked { image, map } = linked.unwrap_or(Linked { image: None, map: None });
-    if let (Some(path), Some(saved)) = (&arguments.output, image) {
-        outputs.add_pending(path, saved);
+
+    /// What is missing may be in an input that could not be used.
+    fn explain(&self, failure: Failure, linker: &mut Linker<'_>, compilers: &Compilers<'_>) -> Failure {
+        let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
+        if !self.messages.as_reference(self.arguments) && linker.report().diagnostics().any(is_missing) {
+            if let Ok(inputs) = OpenInputs::open(&self.files.raw_inputs(false), Unknown::ByName) {
+                linker.explain_undefined(&inputs, compilers);
+            }
+            if !self.explains {
+                self.say_what_was_skipped(linker);
+            }
+        }
+        failure
     }
-    let Outline { graphviz, account, .. } = watch.outline.take().unwrap_or_default();
-    // Links for several GPUs write the same list. One that needs the runtime library lists it, and those that do not must not undo that.
-    let is_there = arguments.files.register_link_binaries.as_ref().is_some_and(|path| path.exists());
-    let ids = Some(ids.as_slice()).filter(|_| !(lacks_runtime && is_there));
-    add_side_files(outputs, ids, map.as_deref(), graphviz.as_ref(), arguments, report)?;
-    if let Some(failure) = failure {
-        return Err(failure);
+
+    fn say_what_was_skipped(&self, linker: &mut Linker<'_>) {
+        for Skipped { name, why } in linker.skipped().to_vec() {
+            linker.report_mut().say(Message::Skipped { file: name, why: why.to_string() });
+        }
+        for name in &self.files.not_found {
+            let why = "no folder of libraries (-L) has it".into();
+            linker.report_mut().say(Message::Skipped { file: name.clone(), why });
+        }
     }
-    if let (Some(path), Some(image)) = (&arguments.files.report, reported) {
-        let text = crate::report::on_link(path, arguments.output.as_deref(), &image, account.as_ref());
-        outputs.add(path, &text, report)?;
-    }
-    match &arguments.files.time_trace {
-        Some(path) => outputs.add(path, watch.trace.to_json().as_bytes(), report),
-        None => Ok(()),
+
+    /// The list of modules that the host's part of the program registers, if it is to be written.
+    fn registrations(&self, linker: &Linker<'_>, is_compiled: bool) -> Option<String> {
+        let path = self.arguments.files.register_link_binaries.as_ref().filter(|_| !self.arguments.compile.emit_ptx)?;
+        // Links for several GPUs write the same list. One that needs the runtime library lists it, and those that do not must not undo that.
+        if linker.units_left_out().any(|unit| unit.demand == Demand::Runtime) && path.exists() {
+            return None;
+        }
+        let mut ids: Vec<&str> = linker.modules().map(|module| module.id.as_str()).collect();
+        if is_compiled {
+            // The reference linker adds a module that was optimized in front of those before it.
+            ids.reverse();
+        }
+        Some(registrations(&ids))
     }
 }
 
@@ -309,15 +331,15 @@ fn list_kernels(image: &[u8], report: &mut Report) {
 /// Adds what tells of the program, even if there are errors in it.
 fn add_side_files(
     outputs: &mut Outputs,
-    ids: Option<&[&str]>,
+    registrations: Option<&str>,
     map: Option<&str>,
     graphviz: Option<&Expansion>,
     arguments: &LinkArguments,
     report: &mut Report,
 ) -> Result<(), Failure> {
     let files = &arguments.files;
-    if let (Some(path), Some(ids), false) = (&files.register_link_binaries, ids, arguments.compile.emit_ptx) {
-        outputs.add(path, &as_text_file(&registrations(ids)), report)?;
+    if let (Some(path), Some(text)) = (&files.register_link_binaries, registrations) {
+        outputs.add(path, &as_text_file(text), report)?;
     }
     if let (Some(path), Some(map)) = (&files.map, map) {
         outputs.add(path, map.as_bytes(), report)?;
@@ -376,117 +398,4 @@ pub fn say_how_reading_went(files: &Files<'_>, report: &mut Report) -> Result<()
         }
     }
     Ok(())
-}
-
-fn say_what_was_skipped(files: &Files<'_>, unpacked: &Unpacked<'_>, report: &mut Report) {
-    for Skipped { name, why } in &unpacked.skipped {
-        report.say(Message::Skipped { file: name.clone(), why: why.to_string() });
-    }
-    for name in &files.not_found {
-        report.say(Message::Skipped { file: name.clone(), why: "no folder of libraries (-L) has it".into() });
-    }
-}
-
-/// How inputs are opened.
-pub fn unpack_options(arguments: &LinkArguments, messages: &Messages, target: &'static Target) -> UnpackOptions {
-    UnpackOptions {
-        target,
-        link_time_optimization: arguments.compile.link_time_optimization,
-        limit: arguments.execution.max_unpacked,
-        unknown: if messages.takes_as_reference(arguments) { Unknown::ByName } else { Unknown::Refuse },
-        warn_of_missing_code: !arguments.messages.suppress_arch_warning,
-        imitations: imitated_release(arguments).map_or(Imitations::NONE, Imitations::of),
-        leave_out_linked_modules: arguments.files.register_link_binaries.is_some(),
-        name_by_source: !messages.as_reference(arguments),
-    }
-}
-
-/// The variables that do what `--compat` does.
-pub const COMPATIBILITY_VARIABLES: [&str; 2] = ["CUWELD_COMPAT", "CUWELD_NOTE_AS"];
-
-/// The release whose program is to be imitated.
-fn imitated_release(arguments: &LinkArguments) -> Option<&'static Release> {
-    let variable = |name: &&str| std::env::var(name).ok();
-    let named = arguments.compat.clone().or_else(|| COMPATIBILITY_VARIABLES.iter().find_map(variable))?;
-    Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::Nvlink).map(|(_, release)| release)
-}
-
-/// What to do if there is nothing to link. Under the reference's name that is no error: compiler drivers link files of the host alone, too.
-/// That there was device code, but for other GPUs, is worth a warning there. Where modules are to be registered, some may be linked elsewhere.
-fn on_empty(arguments: &LinkArguments, messages: &Messages, report: &Report) -> OnEmpty {
-    let is_for_others = |said: &Diagnostic| matches!(said.message, Message::NoCodeForTarget { .. });
-    let is_meant = arguments.link.allow_empty || arguments.files.register_link_binaries.is_some();
-    match messages.takes_as_reference(arguments) {
-        _ if is_meant || imitated_release(arguments).is_some() => OnEmpty::Accept,
-        true if report.diagnostics().any(is_for_others) => OnEmpty::Warn,
-        true => OnEmpty::Accept,
-        false => OnEmpty::Refuse,
-    }
-}
-
-/// The kernels to keep, if the command line says; else that is up to what host code refers to.
-pub fn given_roots(arguments: &LinkArguments) -> Option<KernelRoots> {
-    let roots = &arguments.roots;
-    if !roots.kernels_used.is_empty() || !roots.variables_used.is_empty() {
-        return Some(KernelRoots::Matching(roots.kernels_used.iter().map(|name| format!("*{name}*")).collect()));
-    }
-    (roots.host_info == HostInfo::Ignore).then_some(KernelRoots::All)
-}
-
-/// What the library is asked for, except for the kernels to keep.
-pub fn link_options(arguments: &LinkArguments, messages: &Messages, target: &'static Target) -> Options {
-    let (mode, roots) = (&arguments.link, &arguments.roots);
-    let imitated = imitated_release(arguments);
-    let note_options = match &arguments.note.other_options {
-        _ if arguments.note.omit_options => "",
-        Some(other) => other,
-        None => &arguments.note.options,
-    };
-    let mut note = match imitated {
-        Some(release) => ToolNoteText::nvlink(release, note_options),
-        None => ToolNoteText::cuweld(note_options),
-    };
-    note.object = arguments.note.object.clone();
-    if let Some(name) = &arguments.messages.tool_name {
-        note.tool.clone_from(name);
-    }
-    let release = imitated.or_else(|| Release::by_name(arguments.release.as_deref()?));
-    Options {
-        release: release.map_or(ReleaseChoice::AtLeast(Release::oldest()), ReleaseChoice::Exactly),
-        imitations: imitated.map_or(Imitations::NONE, Imitations::of),
-        output: if mode.relocatable { OutputKind::Relocatable } else { OutputKind::Executable },
-        debug: mode.debug,
-        suppress_debug_info: mode.suppress_debug_info,
-        preserve_relocations: mode.preserve_relocs,
-        keep: roots.undefined.clone(),
-        omit_reserved_shared: mode.disable_smem_reservation,
-        extended_shared: mode.enable_extended_smem,
-        reserve_null_pointer: mode.reserve_null_pointer,
-        newest_api: mode.api_version,
-        allow_undefined_globals: mode.allow_undefined_globals,
-        force_explicit_addends: mode.force_rela,
-        suppress_stack_size_warning: arguments.messages.suppress_stack_size_warning,
-        stack_warning_per_call: messages.as_reference(arguments),
-        extra_warnings: arguments.messages.extra_warnings,
-        verbose: arguments.messages.verbose,
-        largest_image: arguments.execution.max_unpacked,
-        dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
-            // The reference linker demangles in either case.
-            CallgraphNames::Mangled if !messages.as_reference(arguments) => NameStyle::Mangled,
-            _ => NameStyle::Demangled,
-        }),
-        listings: Listings {
-            removed: arguments.messages.print_gc_sections,
-            account: arguments.files.report.is_some(),
-            graphviz: arguments.files.dot.is_some(),
-            every_pair: messages.as_reference(arguments),
-            why_live: arguments.messages.why_live.clone(),
-            map: arguments.files.map.as_ref().map(|_| match arguments.files.cref {
-                true => MapContents::SectionsAndCrossReferences,
-                false => MapContents::Sections,
-            }),
-        },
-        note,
-        ..Options::new(target)
-    }
 }

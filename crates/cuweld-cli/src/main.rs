@@ -21,6 +21,7 @@ mod output;
 mod outputs;
 mod progress;
 mod report;
+mod request;
 mod resources;
 mod room;
 mod save;

@@ -12,8 +12,8 @@
 //! become ordinary ones, since their members may be anywhere.
 
 use crate::inputs::{Files, Given};
-use crate::link::COMPATIBILITY_VARIABLES;
 use crate::options::{self, InputItem, LinkArguments, Members, Repeated};
+use crate::request::COMPATIBILITY_VARIABLES;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld_toolkit::Search;
 use fatbin::Kind;

@@ -1,5 +1,6 @@
 //! What the program wants to know of a link while it runs: times, the outline of the program, and a moment to prepare the output.
 
+use crate::progress::Progress;
 use cuweld::observer::{Observer, Outline, Phase};
 use cuweld::trace::Trace;
 use std::ops::ControlFlow;
@@ -11,6 +12,10 @@ pub struct Watch {
     pub trace: Trace,
     /// What is known of the program, if the link got as far as to see all of it.
     pub outline: Option<Outline>,
+    /// The phase that began last.
+    pub reached: Option<Phase>,
+    /// What is shown while code is compiled.
+    pub progress: Option<Progress>,
     /// What is to be done when symbols are resolved: from then on, other threads have little to do for a while.
     pub while_resolving: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -20,11 +25,13 @@ impl Observer for Watch {
         if let Some(errand) = self.while_resolving.take_if(|_| phase == Phase::Resolve) {
             errand();
         }
+        self.reached = Some(phase);
         self.trace.begin(phase)
     }
 
     fn end(&mut self, phase: Phase) {
         self.trace.end(phase);
+        self.progress.take_if(|_| phase == Phase::Lower);
     }
 
     fn outline(&mut self, outline: Outline) {

@@ -1,12 +1,12 @@
 //! From files to a file, for build scripts.
 
 use crate::archive::archive;
-use crate::{Bundle, Machine, Program, Request, Visibility, link_each};
+use crate::{Bundle, Machine, Program, Visibility, link_each};
 use cubin::target::Target;
-use cuweld::Demand;
 use cuweld::diagnostics::{Diagnostic, Entry, Renderer, Report, Style};
 use cuweld::inputs::lower::Compilers;
 use cuweld::inputs::{OpenInputs, RawInput, Unknown};
+use cuweld::{Demand, Request};
 use fatbin::write::{Settings, Unfit};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -123,17 +123,19 @@ impl DeviceLink {
             .iter()
             .zip(&files)
             .map(|(path, bytes)| RawInput {
-                name: path.to_string_lossy(),
-                path: path.to_string_lossy(),
-                bytes,
-                member: false,
                 demand: if self.runtime.as_ref() == Some(*path) { Demand::Runtime } else { Demand::Always },
+                ..RawInput::new(path.to_string_lossy(), bytes)
             })
             .collect();
         let renderer = Renderer { style: Style::Rich, tool: "cuweld".into(), target: None };
         let inputs = OpenInputs::open(&raw, Unknown::Refuse)
             .map_err(|message| Error::Link(renderer.render(&Entry::Diagnostic(Diagnostic::new(*message)))))?;
-        let requests = targets.into_iter().map(|target| (Request::new(target), Report::default())).collect();
+        let request = |target| {
+            let mut request = Request::new(target);
+            request.compile.explain_undefined = true;
+            (request, Report::default())
+        };
+        let requests = targets.into_iter().map(request).collect();
         let mut programs: Vec<Program> = Vec::new();
         let mut said = String::new();
         let mut failed = false;

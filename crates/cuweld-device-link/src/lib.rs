@@ -25,4 +25,4 @@ mod targets;
 pub use bundle::{Bundle, architecture};
 pub use cuweld_host_object::{Machine, Visibility};
 pub use files::{DeviceLink, Error};
-pub use targets::{Program, Request, link_each};
+pub use targets::{Program, link_each};

@@ -1,26 +1,11 @@
 //! Links for several targets: inputs are opened once, and then linked for each.
 
 use cubin::target::Target;
-use cuweld::Input;
-use cuweld::diagnostics::{Failure, Message, Report};
-use cuweld::inputs::lower::{CompileOptions, Compilers, Lowered, Object, lower, units_left_out};
-use cuweld::inputs::{OpenInputs, UnpackOptions, Unpacked};
-use cuweld::observer::Outline;
-use cuweld::options::{KernelRoots, Options};
+use cuweld::diagnostics::Report;
+use cuweld::inputs::OpenInputs;
+use cuweld::inputs::lower::Compilers;
+use cuweld::{LinkError, Linker, Request};
 use rayon::prelude::*;
-
-/// What is asked for one target.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// How code is chosen.
-    pub unpack: UnpackOptions,
-    /// How code is compiled that is not machine code yet.
-    pub compile: CompileOptions,
-    /// How it is linked.
-    pub options: Options,
-    /// Whether kernels that host code does not refer to are removed, if that is known.
-    pub use_host_references: bool,
-}
 
 /// A program for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,12 +19,20 @@ pub struct Program {
 }
 
 /// Links for every target, side by side. Each has its own result, and its own report.
+///
+/// Modules that are linked already are left out, whatever the requests say: the host object would register them a second time.
 pub fn link_each(
     inputs: &OpenInputs<'_>,
     requests: Vec<(Request, Report)>,
     compilers: &Compilers<'_>,
-) -> Vec<(Result<Program, Failure>, Report)> {
-    let link = |(request, mut report): (Request, Report)| (link(inputs, &request, compilers, &mut report), report);
+) -> Vec<(Result<Program, LinkError>, Report)> {
+    let link = |(mut request, report): (Request, Report)| {
+        request.unpack.leave_out_linked_modules = true;
+        let target = request.options.target;
+        let mut linker = Linker::new(request).reporting_to(report);
+        let program = link(&mut linker, inputs, target, compilers);
+        (program, linker.take_report())
+    };
     match requests.len() {
         // One alone needs no threads, if it is small; and starts them itself, if it is not.
         0 | 1 => requests.into_iter().map(link).collect(),
@@ -48,53 +41,15 @@ pub fn link_each(
 }
 
 /// Links for one target.
-fn link(inputs: &OpenInputs<'_>, request: &Request, compilers: &Compilers<'_>, report: &mut Report) -> Result<Program, Failure> {
-    let target = request.options.target;
-    let unpacked = inputs.unpack(&request.unpack, report)?;
-    let (image, left_out) = match lower(&unpacked, &request.compile, compilers, report)? {
-        Lowered::Finished(image) => (image, runtime_units(&unpacked)),
-        Lowered::Objects(objects) => {
-            let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
-            let mut options = request.options.clone();
-            if request.use_host_references {
-                options.kernels = unpacked.host_references.kernel_roots().unwrap_or_default();
-            }
-            let mut outline = Outline::default();
-            let linked = cuweld::link_with(&inputs, &options, report, &mut outline, |file, report| {
-                file.to_vec().or_else(|error| report.fatal(Message::Internal { text: error.to_string() }))
-            })?;
-            let left_out = units_left_out(&objects, &outline.left_out);
-            (linked.image, left_out)
-        }
-    };
-    let modules = unpacked.registering(|unit| left_out.binary_search(&unit).is_ok()).map(str::to_owned).collect();
-    Ok(Program { target, image, modules })
-}
-
-/// The units of the device runtime library, which link-time optimization of a whole program leaves out.
-fn runtime_units(unpacked: &Unpacked<'_>) -> Vec<usize> {
-    let units = unpacked.units.iter().enumerate();
-    units.filter(|(_, unit)| unit.demand == cuweld::Demand::Runtime).map(|(index, _)| index).collect()
-}
-
-impl Request {
-    /// A link for a target, with nothing special about it.
-    #[must_use]
-    pub fn new(target: &'static Target) -> Self {
-        Request {
-            unpack: UnpackOptions {
-                target,
-                link_time_optimization: false,
-                limit: None,
-                unknown: cuweld::inputs::Unknown::Refuse,
-                warn_of_missing_code: true,
-                name_by_source: false,
-                imitations: cuweld::imitations::Imitations::NONE,
-                leave_out_linked_modules: true,
-            },
-            compile: CompileOptions::new(target),
-            options: Options { kernels: KernelRoots::default(), ..Options::new(target) },
-            use_host_references: true,
-        }
-    }
+fn link<'data>(
+    linker: &mut Linker<'data>,
+    inputs: &OpenInputs<'data>,
+    target: &'static Target,
+    compilers: &Compilers<'_>,
+) -> Result<Program, LinkError> {
+    linker.add_opened(inputs)?;
+    let linked = linker.link_with(compilers).inspect_err(|_| linker.explain_undefined(inputs, compilers))?;
+    // Bare device code is listed by its path, and registered by nobody.
+    let modules = linker.modules().filter(|module| module.registers).map(|module| module.id.clone()).collect();
+    Ok(Program { target, image: linked.image, modules })
 }

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use cubin::read::File;
 use cuweld::diagnostics::Report;
-use cuweld::inputs::{RawInput, Unknown, UnpackOptions, unpack};
+use cuweld::inputs::RawInput;
 use cuweld::options::Options;
 use cuweld::target::Target;
 use cuweld::trace::Trace;
-use cuweld::{Demand, Input, link};
+use cuweld::{Input, Linker, Request, link};
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 
@@ -48,26 +48,12 @@ fn parse_cubin(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = FATBINS.iter().map(|(packing, _)| *packing))]
 fn unpack_fatbin(bencher: Bencher<'_, '_>, packing: &str) {
     let (_, fatbin) = FATBINS.iter().find(|(name, _)| *name == packing).expect("a packing");
-    let options = UnpackOptions {
-        target: target(),
-        link_time_optimization: false,
-        limit: Some(1 << 20),
-        unknown: Unknown::Refuse,
-        warn_of_missing_code: true,
-        imitations: cuweld::imitations::Imitations::NONE,
-        leave_out_linked_modules: false,
-        name_by_source: false,
-    };
-    let input = || RawInput {
-        name: "unit.fatbin".into(),
-        path: "unit.fatbin".into(),
-        bytes: black_box(fatbin),
-        member: false,
-        demand: Demand::Always,
-    };
-    bencher
-        .counter(BytesCount::of_slice(fatbin))
-        .bench(|| unpack(&[input()], &options, &mut Report::default()).expect("a fatbin").units.len());
+    let request = Request::new(target());
+    bencher.counter(BytesCount::of_slice(fatbin)).bench(|| {
+        let mut linker = Linker::new(request.clone());
+        linker.add_all(&[RawInput::new("unit.fatbin", black_box(fatbin))]).expect("a fatbin");
+        linker.units().len()
+    });
 }
 
 #[divan::bench(args = [10, 100, 1000])]

@@ -4,8 +4,7 @@
 //! out as bytes, with everything there is to say about it as values. Nothing is read from or written to files, nothing is printed,
 //! and there is no global state.
 //!
-//! [`Linker`] is the way in for most: inputs of any kind are added, and linked. Below it, [`link()`] takes device objects, and
-//! [`inputs`] makes them of everything else that users have. [`link`](mod@link) is the pipeline.
+//! [`Linker`] is the way in: inputs of any kind are added, and linked. Below it, [`link()`] takes device objects.
 //!
 //! ```
 //! use cuweld::{Linker, options::Options, target::Target};
@@ -31,19 +30,22 @@ mod id;
 pub mod imitations;
 pub mod inputs;
 pub mod kernels;
-pub mod link;
+mod link;
+mod linked;
 mod linker;
 pub mod observer;
 pub mod options;
 mod phases;
+mod request;
 mod sections;
 mod stubs;
 pub mod trace;
 mod views;
 
 pub use cubin::{release, target};
-pub use link::link_with;
-pub use linker::{Added, LinkError, Linked, Linker, link};
+pub use linked::{Linked, Product, link};
+pub use linker::{Added, LinkError, Linker};
 pub use observer::Observer;
 pub use phases::finalize::Finished;
 pub use phases::load::{Demand, Input, LeastMemory};
+pub use request::Request;

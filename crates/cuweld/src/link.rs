@@ -1,7 +1,7 @@
 //! The pipeline: every phase in order, each with its reason, and what holds from there on.
 
 use crate::diagnostics::{Failure, Report};
-use crate::linker::Linked;
+use crate::linked::Linked;
 use crate::observer::{Observer, Outline, Phase};
 use crate::options::Options;
 use crate::phases::finalize::Finished;

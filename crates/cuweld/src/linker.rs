@@ -1,16 +1,18 @@
 //! A link in steps: inputs of any kind are added one by one, and linked at the end.
 //!
-//! [`Linker`] puts together what [`inputs`](crate::inputs) and [`link()`](crate::link()) do, for programs that link while they run.
+//! [`Linker`] is the session that the program, the C library and Rust programs link with.
 
 use crate::diagnostics::{Diagnostic, Entry, Failure, Message, Renderer, Report, Severity, Style};
-use crate::inputs::lower::{CompileOptions, Compilers, Lowered, Object, assemble, lower};
-use crate::inputs::{Code, RawInput, Skipped, Unit, Unknown, UnpackOptions, Unpacked, unpack};
-use crate::kernels::{self, Kernel};
-use crate::link::link_with;
-use crate::observer::{Observer, Phase};
-use crate::options::{KernelRoots, Options};
+use crate::inputs::elsewhere::explain_missing_names;
+use crate::inputs::lower::{Compilers, Lowered, Object, assemble, lower, name_the_units};
+use crate::inputs::{Code, Module, OpenInputs, RawInput, Skipped, Unit, Unpacked};
+use crate::link as pipeline;
+use crate::linked::{Linked, Product};
+use crate::observer::{Observer, Outline, Phase};
 use crate::phases::load::{self, Demand, Input};
+use crate::request::Request;
 use std::fmt;
+use std::ops::ControlFlow;
 
 /// A link that is being prepared.
 ///
@@ -57,47 +59,27 @@ use std::fmt;
 /// ```
 #[derive(Debug)]
 pub struct Linker<'data> {
-    options: Options,
-    compile: CompileOptions,
-    unpack: UnpackOptions,
+    request: Request,
     unpacked: Unpacked<'data>,
-    ignores_host_code: bool,
+    /// The units that took no part in the last link, in ascending order.
+    left_out: Vec<usize>,
     report: Report,
+    /// How many entries of the report were there when a step failed last.
+    told: usize,
 }
 
 impl<'data> Linker<'data> {
-    /// A link without inputs yet.
+    /// A link without inputs yet. [`Options`](crate::options::Options) alone ask for a link of machine code.
     #[must_use]
-    pub fn new(options: Options) -> Self {
-        let compile = CompileOptions::new(options.target);
-        Self::with_compile_options(options, compile)
+    pub fn new(request: impl Into<Request>) -> Self {
+        let (request, unpacked, report) = (request.into(), Unpacked::default(), Report::default());
+        Linker { request, unpacked, left_out: Vec::new(), report, told: 0 }
     }
 
-    /// The same, for inputs that have to be compiled.
+    /// Goes on with a report that was begun elsewhere, and with its policy on warnings.
     #[must_use]
-    pub fn with_compile_options(options: Options, compile: CompileOptions) -> Self {
-        let unpack = UnpackOptions {
-            target: options.target,
-            link_time_optimization: compile.optimization.is_some(),
-            limit: None,
-            unknown: Unknown::Refuse,
-            warn_of_missing_code: true,
-            imitations: options.imitations,
-            leave_out_linked_modules: false,
-            name_by_source: false,
-        };
-        Linker { options, compile, unpack, unpacked: Unpacked::default(), ignores_host_code: false, report: Report::default() }
-    }
-
-    /// Sets the most that one input may unpack to, in bytes.
-    pub fn limit_unpacked_size(&mut self, limit: u64) {
-        self.unpack.limit = Some(limit);
-    }
-
-    /// Keeps kernels although host code among the inputs does not refer to them. Otherwise, if [`Options::kernels`] names none, and all
-    /// code comes from host objects, the kernels that these refer to are kept.
-    pub fn ignore_host_code(&mut self) {
-        self.ignores_host_code = true;
+    pub fn reporting_to(self, report: Report) -> Self {
+        Linker { told: report.entries().len(), report, ..self }
     }
 
     /// Adds an input. The name is for messages.
@@ -129,37 +111,61 @@ impl<'data> Linker<'data> {
     pub fn add_copy(&mut self, name: &str, bytes: &[u8]) -> Result<Added, LinkError> {
         let mut found = self.open(name, bytes, Demand::Always)?;
         let units = std::mem::take(&mut found.units).into_iter().map(Unit::into_owned).collect();
-        Ok(self.take(Unpacked { units, modules: found.modules, host_references: found.host_references, skipped: found.skipped }))
+        let Unpacked { modules, host_references, skipped, .. } = found;
+        Ok(self.take(Unpacked { units, modules, host_references, skipped }))
+    }
+
+    /// Adds any number of inputs, on all threads. Objects among them are checked when they are linked.
+    ///
+    /// # Errors
+    /// When one of them is damaged, or none may be without code for the target.
+    pub fn add_all(&mut self, inputs: &[RawInput<'data>]) -> Result<(), LinkError> {
+        let found = self.step(|linker, report| unpack(inputs, &linker.request, report))?;
+        self.take(found);
+        Ok(())
+    }
+
+    /// The same with inputs that were opened for links for several targets.
+    ///
+    /// # Errors
+    /// As for [`add_all`](Self::add_all).
+    pub fn add_opened(&mut self, inputs: &OpenInputs<'data>) -> Result<(), LinkError> {
+        let found = self.step(|linker, report| inputs.unpack(&linker.request, report))?;
+        self.take(found);
+        Ok(())
     }
 
     fn open<'bytes>(&mut self, name: &str, bytes: &'bytes [u8], demand: Demand) -> Result<Unpacked<'bytes>, LinkError> {
         self.step(|linker, report| {
-            let raw = RawInput { name: name.to_owned().into(), path: name.to_owned().into(), bytes, member: false, demand };
-            let found = unpack(&[raw], &linker.unpack, report)?;
+            let raw = RawInput { demand, ..RawInput::new(name.to_owned(), bytes) };
+            let found = unpack(&[raw], &linker.request, report)?;
             for unit in &found.units {
                 if let Code::Cubin(object) = &unit.code {
-                    load::check(&Input::new(&unit.name, object), &linker.options, report)?;
+                    load::check(&Input::new(&unit.name, object), &linker.request.options, report)?;
                 }
             }
             Ok(found)
         })
     }
 
-    /// Makes a step of the link. What goes wrong in it is known from its error, and does not end later steps.
+    /// Makes a step of the link. Errors that end it do not end later steps.
     fn step<T>(&mut self, step: impl FnOnce(&mut Self, &mut Report) -> Result<T, Failure>) -> Result<T, LinkError> {
-        let mut report = self.report.fresh();
+        let mut report = std::mem::take(&mut self.report);
         let result = step(self, &mut report).map_err(|failure| {
-            let errors = report.diagnostics().filter(|diagnostic| diagnostic.severity >= Severity::Error);
-            LinkError { failure, diagnostics: errors.cloned().collect() }
+            report.settle_errors();
+            let is_error = |diagnostic: &&Diagnostic| diagnostic.severity >= Severity::Error;
+            let untold = report.entries().get(self.told..).unwrap_or_default().iter().filter_map(Entry::diagnostic);
+            let diagnostics = untold.filter(is_error).cloned().collect();
+            self.told = report.entries().len();
+            LinkError { failure, diagnostics }
         });
-        self.report.append(report);
+        self.report = report;
         result
     }
 
     fn take(&mut self, found: Unpacked<'data>) -> Added {
-        let added = Added { units: found.units.len(), skipped: found.skipped };
-        self.unpacked.units.extend(found.units);
-        self.unpacked.host_references.merge(found.host_references);
+        let added = Added { units: found.units.len(), skipped: found.skipped.clone() };
+        self.unpacked.append(found);
         added
     }
 
@@ -169,7 +175,7 @@ impl<'data> Linker<'data> {
     /// # Errors
     /// When a compiler refuses its input or is missing.
     pub fn assemble(&mut self, compilers: &Compilers<'_>) -> Result<(), LinkError> {
-        self.step(|linker, report| assemble(&mut linker.unpacked.units, &linker.compile, compilers, report))
+        self.step(|linker, report| assemble(&mut linker.unpacked, &linker.request.compile, compilers, report))
     }
 
     /// Links, with inputs that are machine code already.
@@ -193,20 +199,52 @@ impl<'data> Linker<'data> {
     /// # Errors
     /// As for [`link`](Self::link), and when the observer cancels the link.
     pub fn link_observed(&mut self, compilers: &Compilers<'_>, observer: &mut dyn Observer) -> Result<Linked, LinkError> {
-        self.step(|linker, report| {
-            let Linker { unpacked, compile, .. } = &*linker;
-            match observer.phase(Phase::Lower, || lower(unpacked, compile, compilers, report))?? {
-                Lowered::Finished(image) => Ok(Linked { image, map: None }),
+        self.link_into(compilers, observer, |product, report| {
+            product.to_vec().or_else(|error| report.fatal(Message::Internal { text: error.to_string() }))
+        })
+    }
+
+    /// The same, for an image that need not be in memory as a whole: `save` writes it.
+    ///
+    /// # Errors
+    /// As for [`link_observed`](Self::link_observed), and when `save` fails.
+    pub fn link_into<Image>(
+        &mut self,
+        compilers: &Compilers<'_>,
+        observer: &mut dyn Observer,
+        save: impl FnOnce(&Product<'_>, &mut Report) -> Result<Image, Failure>,
+    ) -> Result<Linked<Image>, LinkError> {
+        self.step(|Linker { request, unpacked, left_out, .. }, report| {
+            left_out.clear();
+            match observer.phase(Phase::Lower, || lower(unpacked, &request.compile, compilers, report))?? {
+                Lowered::Finished(image) => {
+                    // A whole program, in which nothing is missing that the device runtime library could have.
+                    left_out.extend(unpacked.runtime_units());
+                    Ok(Linked { image: save(&Product::Compiled(&image), report)?, map: None })
+                }
                 Lowered::Objects(objects) => {
                     let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
-                    let mut options = linker.options.clone();
-                    if matches!(options.kernels, KernelRoots::All) && !linker.ignores_host_code {
-                        options.kernels = unpacked.host_references.kernel_roots().unwrap_or_default();
-                    }
-                    link(&inputs, &options, report, observer)
+                    let mut noting = Noting { observer, left_out: Vec::new() };
+                    let options = unpacked.host_references.complete(&request.options);
+                    let linked = pipeline::link_with(&inputs, &options, report, &mut noting, |finished, report| {
+                        save(&Product::Linked(finished), report)
+                    });
+                    left_out.extend(noting.left_out.iter().filter_map(|&object| objects.get(object)?.unit));
+                    linked
                 }
             }
         })
+    }
+
+    /// After a link that failed: says of undefined names in the report where the inputs define them, if they do so in code that could
+    /// not be used, and which units need them, where the optimizer made one object of several. Does nothing unless
+    /// [`CompileOptions::explain_undefined`](crate::inputs::lower::CompileOptions) asks for it.
+    pub fn explain_undefined(&mut self, inputs: &OpenInputs<'_>, compilers: &Compilers<'_>) {
+        if !self.request.compile.explain_undefined {
+            return;
+        }
+        name_the_units(&self.unpacked, &self.request.compile, compilers, &mut self.report);
+        explain_missing_names(inputs, self.request.options.target, &mut self.report);
     }
 
     /// The code that was added.
@@ -215,15 +253,68 @@ impl<'data> Linker<'data> {
         &self.unpacked.units
     }
 
+    /// The code that was there in case it is needed, and took no part in the last link.
+    pub fn units_left_out(&self) -> impl Iterator<Item = &Unit<'data>> {
+        self.left_out.iter().filter_map(|&unit| self.unpacked.units.get(unit))
+    }
+
+    /// The modules that took part in the last link, in link order. The host's part of the program registers them.
+    pub fn modules(&self) -> impl Iterator<Item = &Module> {
+        let took_part = |unit: usize| self.left_out.binary_search(&unit).is_err();
+        let modules = self.unpacked.modules.iter();
+        modules.filter(move |module| module.demand == Demand::Always || module.units.clone().any(took_part))
+    }
+
+    /// What was passed over.
+    #[must_use]
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.unpacked.skipped
+    }
+
     /// Everything that was said so far.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
     }
 
+    /// The same, for callers who have something to say between two steps.
+    pub fn report_mut(&mut self) -> &mut Report {
+        &mut self.report
+    }
+
     /// Takes everything that was said so far, and starts anew.
     pub fn take_report(&mut self) -> Report {
+        self.told = 0;
         std::mem::take(&mut self.report)
+    }
+}
+
+/// Opens inputs, and takes what is for the target.
+fn unpack<'data>(inputs: &[RawInput<'data>], request: &Request, report: &mut Report) -> Result<Unpacked<'data>, Failure> {
+    match OpenInputs::open(inputs, request.unpack.unknown) {
+        Ok(opened) => opened.unpack(request, report),
+        Err(message) => report.fatal(*message),
+    }
+}
+
+/// Notes which objects took no part, and passes everything on.
+struct Noting<'observer> {
+    observer: &'observer mut dyn Observer,
+    left_out: Vec<usize>,
+}
+
+impl Observer for Noting<'_> {
+    fn begin(&mut self, phase: Phase) -> ControlFlow<()> {
+        self.observer.begin(phase)
+    }
+
+    fn end(&mut self, phase: Phase) {
+        self.observer.end(phase);
+    }
+
+    fn outline(&mut self, outline: Outline) {
+        self.left_out.clone_from(&outline.left_out);
+        self.observer.outline(outline);
     }
 }
 
@@ -274,36 +365,4 @@ pub struct Added {
     pub units: usize,
     /// What was passed over.
     pub skipped: Vec<Skipped>,
-}
-
-/// The result of a link.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Linked<Image = Vec<u8>> {
-    /// The file, or what was made of it.
-    pub image: Image,
-    /// The map, if it was asked for.
-    pub map: Option<String>,
-}
-
-/// Links `inputs`.
-pub fn link(
-    inputs: &[Input<'_>],
-    options: &Options,
-    report: &mut Report,
-    observer: &mut dyn Observer,
-) -> Result<Linked, Failure> {
-    link_with(inputs, options, report, observer, |file, report| match file.to_vec() {
-        Ok(image) => Ok(image),
-        Err(error) => report.fatal(Message::Internal { text: error.to_string() }),
-    })
-}
-
-impl Linked {
-    /// What each kernel of the image needs, in the order of its symbols.
-    ///
-    /// # Errors
-    /// When the image is no cubin: link-time optimization may be asked for PTX instead.
-    pub fn kernels(&self) -> cubin::Result<Vec<Kernel>> {
-        kernels::kernels(&self.image)
-    }
 }

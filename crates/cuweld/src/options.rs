@@ -121,12 +121,13 @@ impl ReleaseChoice {
 
 /// What to do with a link that has nothing to link.
 #[derive(Copy, Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum OnEmpty {
     /// Make a file with nothing in it.
     #[default]
     Accept,
-    /// Make it, and warn.
-    Warn,
+    /// Make it, and warn if there was code for other targets.
+    WarnOfOtherTargets,
     /// Stop.
     Refuse,
 }
@@ -140,11 +141,14 @@ pub enum OutputKind {
     Relocatable,
 }
 
-/// Where the search for live code starts.
+/// The roots of garbage collection.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub enum KernelRoots {
-    /// Every kernel may be launched.
+    /// The kernels that host code among the inputs refers to, where every input records that; otherwise every kernel.
     #[default]
+    ByHostCode,
+    /// Every kernel may be launched.
     All,
     /// Only kernels whose name matches one of these patterns (`*` matches any run of characters).
     Matching(Vec<String>),
@@ -252,7 +256,7 @@ impl Options {
             suppress_debug_info: false,
             preserve_relocations: false,
             keep: Vec::new(),
-            kernels: KernelRoots::All,
+            kernels: KernelRoots::ByHostCode,
             omit_reserved_shared: false,
             extended_shared: false,
             reserve_null_pointer: false,
@@ -311,7 +315,7 @@ impl Options {
 
     /// Whether it is known which kernels are used, so that others are removed.
     pub(crate) fn knows_used_kernels(&self) -> bool {
-        self.removes_dead_code() && !matches!(self.kernels, KernelRoots::All)
+        self.removes_dead_code() && matches!(self.kernels, KernelRoots::Matching(_) | KernelRoots::LaunchedByHost(_))
     }
 
     /// Whether every relocation is left for a later link, which alone can know the addresses. The reference linker settles some

@@ -3,7 +3,7 @@
 use cuweld::diagnostics::Failure;
 use cuweld::inputs::lower::Compilers;
 use cuweld::observer::{Observer, Phase};
-use cuweld::options::Options;
+use cuweld::options::{KernelRoots, Options};
 use cuweld::target::Target;
 use cuweld::{Linked, Linker, kernels};
 use std::ops::ControlFlow;
@@ -14,7 +14,11 @@ const B: &[u8] = include_bytes!("../../../tests/cases/host_objects/inputs/sm_90/
 const LINKED: &[u8] = include_bytes!("../../../tests/cases/host_objects/expected/sm_90/out.cubin");
 
 fn linker() -> Result<Linker<'static>, Box<dyn std::error::Error>> {
-    let mut linker = Linker::new(Options::new(Target::by_name("sm_90").ok_or("not a target")?));
+    linker_of(KernelRoots::default())
+}
+
+fn linker_of(kernels: KernelRoots) -> Result<Linker<'static>, Box<dyn std::error::Error>> {
+    let mut linker = Linker::new(Options { kernels, ..Options::new(Target::by_name("sm_90").ok_or("not a target")?) });
     linker.add("a.o", A)?;
     linker.add("b.o", B)?;
     Ok(linker)
@@ -28,9 +32,7 @@ fn names(linked: &Linked) -> Result<Vec<String>, Box<dyn std::error::Error>> {
 fn kernels_that_host_code_does_not_refer_to_are_removed() -> Result<(), Box<dyn std::error::Error>> {
     let expected: Vec<String> = kernels::kernels(LINKED)?.into_iter().map(|kernel| kernel.name).collect();
     assert_eq!(names(&linker()?.link()?)?, expected);
-    let mut all = linker()?;
-    all.ignore_host_code();
-    assert!(names(&all.link()?)?.len() > expected.len());
+    assert!(names(&linker_of(KernelRoots::All)?.link()?)?.len() > expected.len());
     Ok(())
 }
 

@@ -9,9 +9,9 @@ use crate::threads;
 use cuweld::diagnostics::{Diagnostic, Failure, Message};
 use cuweld::imitations::Imitations;
 use cuweld::inputs::lower::{CompileOptions, CompilerError, Compilers, LinkTimeOptimization, Optimization, Scope};
-use cuweld::inputs::{Code, Skipped, Why};
+use cuweld::inputs::{Code, Skipped, UnpackOptions, Why};
 use cuweld::options::{KernelRoots, Options, OutputKind, ReleaseChoice, ToolNoteText};
-use cuweld::{Added, LinkError, Linker};
+use cuweld::{Added, LinkError, Linker, Request};
 use cuweld_toolkit::{Cache, Search, Setup, ToolkitCompilers, Worker};
 use std::borrow::Cow;
 use std::ffi::c_int;
@@ -275,9 +275,8 @@ const OPTIMIZED: &str = "ltoPtx";
 impl Link {
     fn new(wanted: Wanted, own_create: usize) -> Option<Self> {
         let search = Search { not_this: Some(own_create), ..Search::default() };
-        let mut linker = Linker::with_compile_options(link_options(&wanted)?, compile_options(&wanted)?);
-        // The library links what it is given: its callers launch kernels by name.
-        linker.ignore_host_code();
+        let (options, compile) = (link_options(&wanted)?, compile_options(&wanted)?);
+        let linker = Linker::new(Request { options, compile, unpack: UnpackOptions::default() });
         Some(Link { linker, compilers: ToolkitCompilers::new(search, setup()), wanted, given: 0, was_fatal: false })
     }
 
@@ -391,6 +390,7 @@ fn link_options(wanted: &Wanted) -> Option<Options> {
         verbose: wanted.verbose,
         kernels: match names_are_given {
             true => KernelRoots::Matching(wanted.kernels_used.iter().map(|name| format!("*{name}*")).collect()),
+            // Callers launch kernels by name.
             false => KernelRoots::All,
         },
         stack_warning_per_call: true,

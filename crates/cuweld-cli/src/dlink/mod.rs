@@ -5,21 +5,21 @@ mod options;
 pub use options::{MODES, one_of};
 
 use crate::bytes;
-use crate::compilers::{compile_options, compilers};
-use crate::inputs::{self, Files, RUNTIME_LIBRARY};
+use crate::compilers::compilers;
+use crate::inputs::{self, RUNTIME_LIBRARY};
 use crate::libraries::Processor;
-use crate::link::{given_roots, link_options, registrations, say_how_reading_went, unpack_options};
+use crate::link::{registrations, say_how_reading_went};
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::{Architecture, InputItem, InputSource, Invocation, LinkArguments};
 use crate::output::Pending;
 use crate::outputs::{Outputs, not_written, writing_failed};
 use crate::progress::Progress;
+use crate::request::request;
 use crate::resources::{self, Size};
 use cubin::target::Target;
 use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report, WarningPolicy};
-use cuweld::inputs::{OpenInputs, Unknown, UnpackOptions, explain_missing_names};
-use cuweld::options::Options;
-use cuweld_device_link::{Bundle, Machine, Program, Request, Visibility, link_each};
+use cuweld::inputs::{OpenInputs, Unknown};
+use cuweld_device_link::{Bundle, Machine, Program, Visibility, link_each};
 use cuweld_toolkit::Search;
 use fatbin::write::{Embedded, Settings, Wrapper};
 use options::{DeviceLinkArguments, Emit, HELP, Targets};
@@ -121,7 +121,7 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
     if matches!(asked.targets, Targets::All) && targets.is_empty() {
         return Err(Stop::Usage("there is no GPU that every input has code for".into()));
     }
-    let programs = link(&Inputs { files: &files, opened: &opened }, &asked, &targets, &output, messages)?;
+    let programs = link(&opened, &asked, &targets, &output, messages)?;
     let mut report = new_report(&common);
     let written =
         write(&programs, &asked, &common, &opened, &output, &mut report).and_then(|()| files.check_unchanged(&mut report));
@@ -129,15 +129,9 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
     Ok(written?)
 }
 
-/// What was read, and opened.
-struct Inputs<'files, 'data> {
-    files: &'files Files<'data>,
-    opened: &'files OpenInputs<'files>,
-}
-
 /// Links for every target. One that fails fails the whole, after all were tried.
 fn link(
-    inputs: &Inputs<'_, '_>,
+    inputs: &OpenInputs<'_>,
     asked: &DeviceLinkArguments,
     targets: &[&'static Target],
     output: &Path,
@@ -148,33 +142,22 @@ fn link(
     for target in targets {
         all.push(arguments(asked, target.name, output, several, messages)?);
     }
-    let request = |arguments: &LinkArguments, target: &&'static Target| {
-        let roots = given_roots(arguments);
-        let request = Request {
-            unpack: UnpackOptions { leave_out_linked_modules: true, ..unpack_options(arguments, messages, target) },
-            compile: compile_options(arguments, target, false, false),
-            use_host_references: roots.is_none(),
-            options: Options { kernels: roots.unwrap_or_default(), ..link_options(arguments, messages, target) },
-        };
-        (request, new_report(arguments))
+    let ask = |arguments: &LinkArguments, target: &&'static Target| {
+        (request(arguments, messages, target, false), new_report(arguments))
     };
-    let requests = all.iter().zip(targets).map(|(arguments, target)| request(arguments, target)).collect();
+    let requests = all.iter().zip(targets).map(|(arguments, target)| ask(arguments, target)).collect();
     let Some(common) = all.first() else { return Ok(Vec::new()) };
     let progress = Progress::start(common.compile.progress);
     let compilers = compilers(&common.compile, messages.is_nvlink(), progress.as_ref());
-    let results = compilers.lend(|compilers| link_each(inputs.opened, requests, compilers));
+    let results = compilers.lend(|compilers| link_each(inputs, requests, compilers));
     drop(progress);
     let mut programs = Vec::new();
     let mut failed = None;
-    for ((result, mut report), (arguments, target)) in results.into_iter().zip(all.iter().zip(targets)) {
-        let is_missing = |found: &Diagnostic| matches!(found.message, Message::UndefinedReference { .. });
-        if result.is_err() && !messages.as_reference(arguments) && report.diagnostics().any(is_missing) {
-            explain_missing_names(&inputs.files.raw_inputs(true), target, &mut report);
-        }
+    for ((result, report), arguments) in results.into_iter().zip(&all) {
         messages.show(&messages.renderer(arguments), report.entries());
         match result {
             Ok(program) => programs.push(program),
-            Err(failure) => failed = Some(failure),
+            Err(error) => failed = Some(error.failure()),
         }
     }
     match failed {

@@ -95,6 +95,16 @@ pub enum Entry {
     Expansion(Expansion),
 }
 
+impl Entry {
+    /// The message, if it is one.
+    pub fn diagnostic(&self) -> Option<&Diagnostic> {
+        match self {
+            Entry::Diagnostic(diagnostic) => Some(diagnostic),
+            Entry::Listing(_) | Entry::Expansion(_) => None,
+        }
+    }
+}
+
 /// What warnings are worth.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct WarningPolicy {
@@ -135,6 +145,8 @@ pub struct Report {
     policy: WarningPolicy,
     entries: Vec<Entry>,
     errors: usize,
+    /// How many of them ended a step of a link, and are no reason to end another.
+    settled: usize,
     /// How many errors are shown.
     most_errors: Option<usize>,
 }
@@ -182,15 +194,9 @@ impl Report {
         self.entries.push(Entry::Diagnostic(diagnostic));
     }
 
-    /// An empty log with the same policy.
-    pub(crate) fn fresh(&self) -> Self {
-        Report { policy: self.policy, most_errors: self.most_errors, ..Report::default() }
-    }
-
-    /// Appends another log.
-    pub(crate) fn append(&mut self, other: Report) {
-        self.entries.extend(other.entries);
-        self.errors += other.errors;
+    /// Errors so far ended a step of a link, and are no reason to end another.
+    pub(crate) fn settle_errors(&mut self) {
+        self.settled = self.errors;
     }
 
     /// Records a line of a listing.
@@ -211,12 +217,12 @@ impl Report {
 
     /// Ends the link here if errors were found so far.
     pub fn checkpoint(&self) -> Result<(), Failure> {
-        if self.errors > 0 { Err(Failure::Errors) } else { Ok(()) }
+        if self.has_errors() { Err(Failure::Errors) } else { Ok(()) }
     }
 
-    /// Whether any error was recorded.
+    /// Whether an error was recorded that no step of the link ended with.
     pub fn has_errors(&self) -> bool {
-        self.errors > 0
+        self.errors > self.settled
     }
 
     /// Gives diagnostics that were recorded to someone who knows more about them.
@@ -235,10 +241,7 @@ impl Report {
 
     /// The diagnostics among what was recorded.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.entries.iter().filter_map(|entry| match entry {
-            Entry::Diagnostic(diagnostic) => Some(diagnostic),
-            Entry::Listing(_) | Entry::Expansion(_) => None,
-        })
+        self.entries.iter().filter_map(Entry::diagnostic)
     }
 }
 

@@ -2,8 +2,7 @@
 //!
 //! Those parts of the inputs are no business of a link, so they are looked at only once a link has failed.
 
-use super::open::{Content, Opened, open};
-use super::{RawInput, Unknown};
+use super::open::{Content, OpenInputs, Opened};
 use crate::diagnostics::{Message, Report};
 use crate::phases::explain::undefined::USUAL_ADVICE;
 use cubin::target::Target;
@@ -55,18 +54,17 @@ pub(super) fn compile_for(target: &Target) -> String {
 }
 
 /// Says of names that were reported to be missing where they are defined, if the inputs do so anywhere.
-pub fn explain_missing_names(inputs: &[RawInput<'_>], target: &Target, report: &mut Report) {
+pub(crate) fn explain_missing_names(inputs: &OpenInputs<'_>, target: &Target, report: &mut Report) {
     let missing = |message: &Message| match message {
         Message::UndefinedReference { name, .. } => Some(name.clone()),
         _ => None,
     };
     let mut names: Names = report.diagnostics().filter_map(|diagnostic| Some((missing(&diagnostic.message)?, None))).collect();
-    let Ok(opened) = open(inputs, Unknown::ByName) else { return };
     if names.is_empty() {
         return;
     }
     let mut suspects = Vec::new();
-    for input in &opened {
+    for input in &inputs.opened {
         search(input, target, &mut names, &mut suspects);
     }
     let suspicion = suspects.first().map(|file| {

@@ -5,7 +5,7 @@
 //! A host object carries its device code as a fatbin, and a constructor that registers the fatbin with the runtime under a module id. When
 //! device code of several objects is linked, none of these fatbins may be registered by itself: nvcc compiles a stub that calls the
 //! registration functions of all linked modules, from a list of module ids that the device linker writes (`--register-link-binaries`).
-//! [`Unpacked::registered`](super::Unpacked::registered) is that list: modules that took part, in link order.
+//! [`Linker::modules`](crate::Linker::modules) is that list: modules that took part, in link order.
 //!
 //! # References
 //!
@@ -13,9 +13,10 @@
 //! link has that record, a kernel that none of them names can not be launched, and is no root of the garbage collection. One object
 //! without the record, or one that is not a host object, may launch anything, and all kernels are kept.
 
-use crate::options::KernelRoots;
+use crate::options::{KernelRoots, Options};
 use crate::phases::load::Demand;
 use fatbin::host::{HostObject, Reference, ReferenceTo};
+use std::borrow::Cow;
 
 /// What host code refers to. In names, `*` stands for any characters.
 #[derive(Clone, Debug)]
@@ -72,10 +73,13 @@ impl HostReferences {
         self.complete && !self.kernels.is_empty()
     }
 
-    /// The kernels that host code may launch, if that is known.
-    pub fn kernel_roots(&self) -> Option<KernelRoots> {
-        let all = || self.kernels.iter().chain(&self.runtime_kernels).cloned().collect();
-        self.are_known().then(|| KernelRoots::LaunchedByHost(all()))
+    /// The options of a link, with the kernels that host code may launch, if it is to say them, and does.
+    pub(crate) fn complete<'options>(&self, options: &'options Options) -> Cow<'options, Options> {
+        if !matches!(options.kernels, KernelRoots::ByHostCode) || !self.are_known() {
+            return Cow::Borrowed(options);
+        }
+        let launched = self.kernels.iter().chain(&self.runtime_kernels).cloned().collect();
+        Cow::Owned(Options { kernels: KernelRoots::LaunchedByHost(launched), ..options.clone() })
     }
 
     /// The names of kernels.

@@ -12,7 +12,7 @@ mod optimize;
 mod side_by_side;
 
 pub use arguments::{CompileOptions, LinkTimeOptimization, Scope};
-pub use optimize::name_the_units;
+pub(crate) use optimize::name_the_units;
 
 use super::{Code, Packed, Unit, Unpacked};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
@@ -146,7 +146,7 @@ impl std::error::Error for CompilerError {}
 
 /// What a link is made of once everything is compiled.
 #[derive(Debug)]
-pub enum Lowered<'data> {
+pub(crate) enum Lowered<'data> {
     /// Objects, in link order.
     Objects(Vec<Object<'data>>),
     /// The result itself: link-time optimization saw the whole program, or only PTX was asked for.
@@ -155,7 +155,7 @@ pub enum Lowered<'data> {
 
 /// An object to link.
 #[derive(Debug)]
-pub struct Object<'data> {
+pub(crate) struct Object<'data> {
     /// The name that messages use.
     pub name: Cow<'data, str>,
     /// Its contents.
@@ -168,7 +168,7 @@ pub struct Object<'data> {
 
 /// The contents of an object to link.
 #[derive(Debug)]
-pub enum ObjectContents<'data> {
+pub(crate) enum ObjectContents<'data> {
     /// At hand.
     Here(Cow<'data, [u8]>),
     /// To be unpacked if the object is needed.
@@ -186,13 +186,8 @@ impl Object<'_> {
     }
 }
 
-/// The units that took no part in a link of `objects`, which left out some of them.
-pub fn units_left_out(objects: &[Object<'_>], left_out: &[usize]) -> Vec<usize> {
-    left_out.iter().filter_map(|&object| objects.get(object)?.unit).collect()
-}
-
 /// Compiles what has to be.
-pub fn lower<'data>(
+pub(crate) fn lower<'data>(
     unpacked: &'data Unpacked<'_>,
     options: &CompileOptions,
     compilers: &Compilers<'_>,
@@ -227,17 +222,17 @@ pub fn lower<'data>(
 
 /// Turns PTX into objects, one unit after another; units that are refused are removed.
 pub(crate) fn assemble(
-    units: &mut Vec<Unit<'_>>,
+    unpacked: &mut Unpacked<'_>,
     options: &CompileOptions,
     compilers: &Compilers<'_>,
     report: &mut Report,
 ) -> Result<(), Failure> {
     let is_ptx = |unit: &Unit<'_>| matches!(unit.code, Code::Ptx { .. });
-    let texts: Vec<&Unit<'_>> = units.iter().filter(|unit| is_ptx(unit)).collect();
+    let texts: Vec<&Unit<'_>> = unpacked.units.iter().filter(|unit| is_ptx(unit)).collect();
     let mut results =
         side_by_side::map(&texts, compilers.jobs, |unit| assemble_unit(unit, options, compilers)).into_iter().flatten();
     let mut outcome = Ok(());
-    units.retain_mut(|unit| {
+    unpacked.retain_units(|unit| {
         let Some(result) = is_ptx(unit).then(|| results.next()).flatten() else { return true };
         match said(&unit.name, result, options, report) {
             Ok(object) => {

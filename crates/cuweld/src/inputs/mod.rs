@@ -1,14 +1,14 @@
 //! From what users give to what is linked: containers opened, code for the target chosen, the rest compiled.
 //!
 //! [`link`](crate::link()) takes relocatable device objects. Users have host objects, archives, fatbins and PTX. The way from
-//! there has two steps, both without files or processes, so that programs and libraries can share it:
+//! there has two steps, both without files or processes, which [`Linker`](crate::Linker) makes:
 //!
-//! * [`unpack`]: open every container, choose the code for the target in each, unpack it;
-//! * [`lower`](lower::lower): compile what is not machine code yet, with compilers that the caller brings.
+//! * unpacking: open every container, choose the code for the target in each, unpack it;
+//! * [lowering](lower): compile what is not machine code yet, with compilers that the caller brings.
 //!
 //! Inputs are told by their contents, never by their names: names lie.
 
-mod elsewhere;
+pub(crate) mod elsewhere;
 mod host_info;
 mod in_parallel;
 pub mod lower;
@@ -16,15 +16,12 @@ mod open;
 mod packed;
 mod unpack;
 
-pub use elsewhere::explain_missing_names;
-pub use host_info::HostReferences;
+pub(crate) use host_info::HostReferences;
 pub use open::OpenInputs;
 pub use packed::Packed;
-pub use unpack::{nothing_to_link, unpack};
+pub use unpack::nothing_to_link;
 
-use crate::imitations::Imitations;
 use crate::phases::load::Demand;
-use cubin::target::Target;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -44,26 +41,40 @@ pub struct RawInput<'data> {
     pub demand: Demand,
 }
 
+impl<'data> RawInput<'data> {
+    /// A file that takes part in any case.
+    pub fn new(name: impl Into<Cow<'data, str>>, bytes: &'data [u8]) -> Self {
+        let name = name.into();
+        RawInput { path: name.clone(), name, bytes, member: false, demand: Demand::Always }
+    }
+}
+
 /// How inputs are opened.
 #[derive(Clone, Debug)]
 pub struct UnpackOptions {
-    /// The architecture to link for.
-    pub target: &'static Target,
-    /// Whether link-time optimization was asked for.
-    pub link_time_optimization: bool,
     /// The most that all inputs together may unpack to, in bytes; if nothing is said, some times their own size.
     pub limit: Option<u64>,
     /// What to do with files that are nothing known.
     pub unknown: Unknown,
     /// Warn about objects that have no code for the target.
     pub warn_of_missing_code: bool,
-    /// Which ways of the reference linker to imitate.
-    pub imitations: Imitations,
     /// Leave out the modules that the output of a device link among the inputs names as its own: where that file registers them with
     /// the runtime (`--register-link-binaries`), they must not be registered a second time. Otherwise they are linked.
     pub leave_out_linked_modules: bool,
     /// Call objects that are a compiler driver's temporary files by the source that they were compiled from.
     pub name_by_source: bool,
+}
+
+impl Default for UnpackOptions {
+    fn default() -> Self {
+        UnpackOptions {
+            limit: None,
+            unknown: Unknown::Refuse,
+            warn_of_missing_code: true,
+            leave_out_linked_modules: false,
+            name_by_source: false,
+        }
+    }
 }
 
 /// What to do with files that are nothing known.
@@ -77,7 +88,7 @@ pub enum Unknown {
 
 /// What the inputs hold for the target.
 #[derive(Clone, Debug, Default)]
-pub struct Unpacked<'data> {
+pub(crate) struct Unpacked<'data> {
     /// The code, in link order.
     pub units: Vec<Unit<'data>>,
     /// The modules that the host's part of the program registers, in link order.
@@ -194,18 +205,33 @@ impl fmt::Display for Why {
     }
 }
 
-impl Unpacked<'_> {
-    /// The ids of the modules whose registration functions the host's part of the program has to call.
-    ///
-    /// `left_out` says which units took no part.
-    pub fn registered(&self, left_out: impl Fn(usize) -> bool) -> impl Iterator<Item = &str> {
-        let taken = move |module: &&Module| module.demand == Demand::Always || !module.units.clone().all(&left_out);
-        self.modules.iter().filter(taken).map(|module| module.id.as_str())
+impl<'data> Unpacked<'data> {
+    /// Adds what other inputs hold.
+    pub fn append(&mut self, others: Unpacked<'data>) {
+        let first = self.units.len();
+        let renumber = |module: Module| Module { units: module.units.start + first..module.units.end + first, ..module };
+        self.modules.extend(others.modules.into_iter().map(renumber));
+        self.units.extend(others.units);
+        self.host_references.merge(others.host_references);
+        self.skipped.extend(others.skipped);
     }
 
-    /// The same, without those that no host code registers: bare device code, which the reference linker lists by its path.
-    pub fn registering(&self, left_out: impl Fn(usize) -> bool) -> impl Iterator<Item = &str> {
-        let taken = move |module: &&Module| module.demand == Demand::Always || !module.units.clone().all(&left_out);
-        self.modules.iter().filter(|module| module.registers).filter(taken).map(|module| module.id.as_str())
+    /// Removes the units that `keep` refuses.
+    pub fn retain_units(&mut self, mut keep: impl FnMut(&mut Unit<'data>) -> bool) {
+        let mut kept = vec![0];
+        self.units.retain_mut(|unit| {
+            let is_kept = keep(unit);
+            kept.push(kept.last().map_or(0, |kept| kept + usize::from(is_kept)));
+            is_kept
+        });
+        let new_index = |unit: usize| kept.get(unit).copied().unwrap_or(unit);
+        for module in &mut self.modules {
+            module.units = new_index(module.units.start)..new_index(module.units.end);
+        }
+    }
+
+    /// The numbers of the units of the device runtime library.
+    pub fn runtime_units(&self) -> impl Iterator<Item = usize> {
+        self.units.iter().enumerate().filter(|(_, unit)| unit.demand == Demand::Runtime).map(|(index, _)| index)
     }
 }

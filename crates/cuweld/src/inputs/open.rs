@@ -23,7 +23,20 @@ impl<'data> OpenInputs<'data> {
     /// When an input is damaged or, if these are refused, nothing known.
     pub fn open(inputs: &[RawInput<'data>], unknown: Unknown) -> Result<Self, Box<Message>> {
         let size = inputs.iter().map(|input| input.bytes.len() as u64).sum();
-        open(inputs, unknown).map(|opened| OpenInputs { opened, size })
+        let mut found = Vec::new();
+        for input in inputs {
+            match identify(input.bytes) {
+                Kind::Archive | Kind::ThinArchive => {
+                    let archive = Archive::parse(input.bytes).map_err(|error| damaged(&input.name, &error))?;
+                    let mut room = NAMES_ROOM + NAMES_GROWTH * input.bytes.len();
+                    add_members(&archive, input, &input.name, &mut room, &mut found)?;
+                }
+                _ => found.push(input.clone()),
+            }
+        }
+        // Of several errors the first one is told, and not the one that was found first.
+        let opened = in_parallel::map(found, |input| tell(input, unknown)).into_iter().collect::<Result<_, _>>()?;
+        Ok(OpenInputs { opened, size })
     }
 
     fn host_objects(&self) -> impl Iterator<Item = &HostObject<'data>> {
@@ -74,23 +87,6 @@ pub(super) enum Content<'data> {
     Ptx(&'data [u8]),
     LtoIr(&'data [u8]),
     Nothing(Why),
-}
-
-/// Opens archives and tells everything by its contents.
-pub(super) fn open<'data>(inputs: &[RawInput<'data>], unknown: Unknown) -> Result<Vec<Opened<'data>>, Box<Message>> {
-    let mut found = Vec::new();
-    for input in inputs {
-        match identify(input.bytes) {
-            Kind::Archive | Kind::ThinArchive => {
-                let archive = Archive::parse(input.bytes).map_err(|error| damaged(&input.name, &error))?;
-                let mut room = NAMES_ROOM + NAMES_GROWTH * input.bytes.len();
-                add_members(&archive, input, &input.name, &mut room, &mut found)?;
-            }
-            _ => found.push(input.clone()),
-        }
-    }
-    // Of several errors the first one is told, and not the one that was found first.
-    in_parallel::map(found, |input| tell(input, unknown)).into_iter().collect()
 }
 
 /// How many bytes the names of an archive's members may have together, for each of its own bytes and beyond that. Members may share a

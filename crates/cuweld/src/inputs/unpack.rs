@@ -3,10 +3,11 @@
 use super::elsewhere::compile_for;
 use super::in_parallel;
 use super::open::{Content, OpenInputs, Opened, damaged};
-use super::{Code, Module, Packed, RawInput, Skipped, Unit, UnpackOptions, Unpacked, Why};
+use super::{Code, Module, Packed, Skipped, Unit, Unpacked, Why};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::imitations::Imitation;
 use crate::phases::load::Demand;
+use crate::request::Request;
 use cubin::target::Target;
 use fatbin::choose::{Choice, Circumstances, Description, choose, inventory};
 use fatbin::entry::{Architecture, EntryKind, Packing, Unpacker};
@@ -15,25 +16,31 @@ use fatbin::{Entry, Fatbin, HostObject, fatbins};
 use hashbrown::HashMap;
 use std::borrow::Cow;
 
-/// Opens the inputs and takes what is for the target.
-pub fn unpack<'data>(
-    inputs: &[RawInput<'data>],
-    options: &UnpackOptions,
-    report: &mut Report,
-) -> Result<Unpacked<'data>, Failure> {
-    match OpenInputs::open(inputs, options.unknown) {
-        Ok(opened) => opened.unpack(options, report),
-        Err(message) => report.fatal(*message),
-    }
-}
-
 impl<'data> OpenInputs<'data> {
     /// Takes what is for the target.
-    ///
-    /// # Errors
-    /// When an input is damaged, has no code for the target, or unpacks to more than is allowed.
-    pub fn unpack(&self, options: &UnpackOptions, report: &mut Report) -> Result<Unpacked<'data>, Failure> {
-        take(self, options, report)
+    pub(crate) fn unpack(&self, request: &Request, report: &mut Report) -> Result<Unpacked<'data>, Failure> {
+        let leaves_out = request.unpack.leave_out_linked_modules;
+        let linked = if leaves_out { linked_modules(&self.opened) } else { HashMap::default() };
+        let mut search = Search { request, report, linked, picks: Vec::new(), found: Unpacked::default(), has_missed: false };
+        for input in &self.opened {
+            search.add(input)?;
+        }
+        let Search { picks, mut found, has_missed, .. } = search;
+        if has_missed {
+            report.checkpoint()?;
+        }
+        let limit = request.unpack.limit.unwrap_or_else(|| default_limit(self.size));
+        if let Some(message) = over_limit(&picks, limit) {
+            return report.fatal(message);
+        }
+        // Of several errors the first one is told, and not the one that was found first.
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let units = in_parallel::map_with(picks, |unpacker, pick: Pick<'_>| pick.unpack(unpacker, limit));
+        match units.into_iter().collect() {
+            Ok(units) => found.units = units,
+            Err(message) => return report.fatal(*message),
+        }
+        Ok(found)
     }
 
     /// The targets that every input with code in a fatbin has machine code for: of the generation, as it is.
@@ -60,30 +67,6 @@ impl<'data> OpenInputs<'data> {
         let is_common = |target: &&Target| common.contains(&Architecture { number: target.number, variant: target.variant });
         Target::all().iter().filter(is_common).collect()
     }
-}
-
-fn take<'data>(inputs: &OpenInputs<'data>, options: &UnpackOptions, report: &mut Report) -> Result<Unpacked<'data>, Failure> {
-    let linked = if options.leave_out_linked_modules { linked_modules(&inputs.opened) } else { HashMap::default() };
-    let mut search = Search { options, report, linked, picks: Vec::new(), found: Unpacked::default(), has_missed: false };
-    for input in &inputs.opened {
-        search.add(input)?;
-    }
-    let Search { picks, mut found, has_missed, .. } = search;
-    if has_missed {
-        report.checkpoint()?;
-    }
-    let limit = options.limit.unwrap_or_else(|| default_limit(inputs.size));
-    if let Some(message) = over_limit(&picks, limit) {
-        return report.fatal(message);
-    }
-    // Of several errors the first one is told, and not the one that was found first.
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let units = in_parallel::map_with(picks, |unpacker, pick: Pick<'_>| pick.unpack(unpacker, limit));
-    match units.into_iter().collect() {
-        Ok(units) => found.units = units,
-        Err(message) => return report.fatal(*message),
-    }
-    Ok(found)
 }
 
 /// How many times their own size inputs unpack to at most, unless more is allowed. Code shrinks to a third or a tenth.
@@ -168,7 +151,7 @@ fn without_nul(text: &[u8]) -> &[u8] {
 
 /// The search for code, input by input.
 struct Search<'search, 'data> {
-    options: &'search UnpackOptions,
+    request: &'search Request,
     report: &'search mut Report,
     linked: HashMap<&'data str, Cow<'data, str>, foldhash::fast::RandomState>,
     picks: Vec<Pick<'data>>,
@@ -196,7 +179,7 @@ impl<'data> Search<'_, 'data> {
             }
             Content::Cubin(bytes) => self.pick_bare(input, Source::Cubin(bytes)),
             Content::Ptx(bytes) => self.pick_bare(input, Source::Ptx(bytes)),
-            Content::LtoIr(_) if !self.options.link_time_optimization => {
+            Content::LtoIr(_) if !self.request.compile.optimization.is_some() => {
                 return self.report.fatal(Message::NotIntermediateCode { file: input.name.to_string() });
             }
             Content::LtoIr(bytes) => {
@@ -277,20 +260,20 @@ impl<'data> Search<'_, 'data> {
         };
         let described: Vec<Description> = entries.iter().map(Entry::description).collect();
         let circumstances = Circumstances {
-            lto: self.options.link_time_optimization,
-            accelerated_for_plain: self.options.imitations.contains(Imitation::AcceleratedForPlain),
+            lto: self.request.compile.optimization.is_some(),
+            accelerated_for_plain: self.request.options.imitates(Imitation::AcceleratedForPlain),
         };
-        match choose(&described, self.options.target, circumstances) {
+        match choose(&described, self.request.options.target, circumstances) {
             Choice::Entry(index) => {
                 if let Some(&entry) = entries.get(index) {
-                    let is_known = self.options.name_by_source && is_temporary(&input.name) && !entry.name.is_empty();
+                    let is_known = self.request.unpack.name_by_source && is_temporary(&input.name) && !entry.name.is_empty();
                     let name = if is_known { Cow::Borrowed(entry.name) } else { input.name.clone() };
                     self.picks.push(Pick { name, demand: input.demand, source: Source::Entry(entry) });
                 }
             }
             Choice::OnlyLtoIr => {
                 let headline = format!("'{}' has only intermediate code for the target", input.name);
-                let hint = format!("ask for link-time optimization (-dlto), or {}", compile_for(self.options.target));
+                let hint = format!("ask for link-time optimization (-dlto), or {}", compile_for(self.request.options.target));
                 return self.report.fatal(Diagnostic::new(Message::NeedsLinkTimeOptimization {}).headline(headline).hint(hint));
             }
             Choice::Nothing => self.miss(input, &described)?,
@@ -307,10 +290,11 @@ impl<'data> Search<'_, 'data> {
         if input.member {
             return self.skip(input, Why::NoCodeForTarget(there));
         }
-        if self.options.warn_of_missing_code {
-            let target = self.options.target.name.into();
+        if self.request.unpack.warn_of_missing_code {
+            let target = self.request.options.target.name.into();
             let message = Message::NoCodeForTarget { file: input.name.to_string(), target };
-            self.report.add(Diagnostic::new(message).hint(format!("it has {there}; {}", compile_for(self.options.target))));
+            self.report
+                .add(Diagnostic::new(message).hint(format!("it has {there}; {}", compile_for(self.request.options.target))));
             let is_bare = matches!(input.contents, Content::Fatbin(_));
             if self.report.has_errors() && !is_bare {
                 return self.report.fatal(nothing_to_link());

@@ -17,7 +17,12 @@ pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Res
         let target = options.target.name.to_owned();
         match options.on_empty {
             OnEmpty::Accept => {}
-            OnEmpty::Warn => report.say(Message::EmptyResult { target }),
+            OnEmpty::WarnOfOtherTargets => {
+                let is_for_others = |said: &Diagnostic| matches!(said.message, Message::NoCodeForTarget { .. });
+                if report.diagnostics().any(is_for_others) {
+                    report.say(Message::EmptyResult { target });
+                }
+            }
             OnEmpty::Refuse => {
                 let hint = "compile for the target, or allow it with --allow-empty";
                 return report.fatal(Diagnostic::new(Message::NothingForTarget { target }).hint(hint));

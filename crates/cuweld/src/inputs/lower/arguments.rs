@@ -26,7 +26,8 @@ pub struct CompileOptions {
     pub optimization: Option<LinkTimeOptimization>,
     /// Say how long each compilation took.
     pub report_durations: bool,
-    /// Say of a name that a whole program lacks which units need it, instead of leaving it to the assembler.
+    /// Say of undefined names which units need them, and which inputs define them elsewhere; of a whole program, instead of leaving it to
+    /// the assembler.
     pub explain_undefined: bool,
 }
 

@@ -124,7 +124,7 @@ fn units_that_need<'units>(
 }
 
 /// Says of names that are missing in the object that link-time optimization made which of the units that it was made of need them.
-pub fn name_the_units(unpacked: &Unpacked<'_>, options: &CompileOptions, compilers: &Compilers<'_>, report: &mut Report) {
+pub(crate) fn name_the_units(unpacked: &Unpacked<'_>, options: &CompileOptions, compilers: &Compilers<'_>, report: &mut Report) {
     let is_ours = |diagnostic: &Diagnostic| matches!(&diagnostic.message, Message::UndefinedReference { file, .. } if file == options.optimized_name);
     let Some(optimization) = options.optimization.as_ref().filter(|_| report.diagnostics().any(is_ours)) else { return };
     let modules = modules(unpacked);

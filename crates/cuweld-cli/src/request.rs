@@ -1,0 +1,123 @@
+//! What the command line asks the library for.
+
+use crate::compilers::compile_options;
+use crate::messages::Messages;
+use crate::options::{CallgraphNames, HostInfo, LinkArguments};
+use cubin::release::{Release, Tool};
+use cubin::target::Target;
+use cuweld::Request;
+use cuweld::imitations::Imitations;
+use cuweld::inputs::{Unknown, UnpackOptions};
+use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, OnEmpty, Options, OutputKind, ReleaseChoice, ToolNoteText};
+
+/// A link for a target. `explains` says that more is told than the reference linker tells.
+pub fn request(arguments: &LinkArguments, messages: &Messages, target: &'static Target, explains: bool) -> Request {
+    Request {
+        unpack: unpack_options(arguments, messages),
+        compile: compile_options(arguments, target, explains, !messages.as_reference(arguments)),
+        options: link_options(arguments, messages, target),
+    }
+}
+
+/// How inputs are opened.
+fn unpack_options(arguments: &LinkArguments, messages: &Messages) -> UnpackOptions {
+    UnpackOptions {
+        limit: arguments.execution.max_unpacked,
+        unknown: if messages.takes_as_reference(arguments) { Unknown::ByName } else { Unknown::Refuse },
+        warn_of_missing_code: !arguments.messages.suppress_arch_warning,
+        leave_out_linked_modules: arguments.files.register_link_binaries.is_some(),
+        name_by_source: !messages.as_reference(arguments),
+    }
+}
+
+/// The variables that do what `--compat` does.
+pub const COMPATIBILITY_VARIABLES: [&str; 2] = ["CUWELD_COMPAT", "CUWELD_NOTE_AS"];
+
+/// The release whose program is to be imitated.
+fn imitated_release(arguments: &LinkArguments) -> Option<&'static Release> {
+    let variable = |name: &&str| std::env::var(name).ok();
+    let named = arguments.compat.clone().or_else(|| COMPATIBILITY_VARIABLES.iter().find_map(variable))?;
+    Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::Nvlink).map(|(_, release)| release)
+}
+
+/// What to do if there is nothing to link. Under the reference's name that is no error: compiler drivers link files of the host alone, too.
+/// That there was device code, but for other GPUs, is worth a warning there. Where modules are to be registered, some may be linked elsewhere.
+pub fn on_empty(arguments: &LinkArguments, messages: &Messages) -> OnEmpty {
+    let is_meant = arguments.link.allow_empty || arguments.files.register_link_binaries.is_some();
+    match messages.takes_as_reference(arguments) {
+        _ if is_meant || imitated_release(arguments).is_some() => OnEmpty::Accept,
+        true => OnEmpty::WarnOfOtherTargets,
+        false => OnEmpty::Refuse,
+    }
+}
+
+/// The kernels to keep.
+fn kernel_roots(arguments: &LinkArguments) -> KernelRoots {
+    let roots = &arguments.roots;
+    if !roots.kernels_used.is_empty() || !roots.variables_used.is_empty() {
+        return KernelRoots::Matching(roots.kernels_used.iter().map(|name| format!("*{name}*")).collect());
+    }
+    match roots.host_info {
+        HostInfo::Ignore => KernelRoots::All,
+        _ => KernelRoots::ByHostCode,
+    }
+}
+
+/// How it is linked.
+fn link_options(arguments: &LinkArguments, messages: &Messages, target: &'static Target) -> Options {
+    let mode = &arguments.link;
+    let imitated = imitated_release(arguments);
+    let note_options = match &arguments.note.other_options {
+        _ if arguments.note.omit_options => "",
+        Some(other) => other,
+        None => &arguments.note.options,
+    };
+    let mut note = match imitated {
+        Some(release) => ToolNoteText::nvlink(release, note_options),
+        None => ToolNoteText::cuweld(note_options),
+    };
+    note.object = arguments.note.object.clone();
+    if let Some(name) = &arguments.messages.tool_name {
+        note.tool.clone_from(name);
+    }
+    let release = imitated.or_else(|| Release::by_name(arguments.release.as_deref()?));
+    Options {
+        release: release.map_or(ReleaseChoice::AtLeast(Release::oldest()), ReleaseChoice::Exactly),
+        imitations: imitated.map_or(Imitations::NONE, Imitations::of),
+        output: if mode.relocatable { OutputKind::Relocatable } else { OutputKind::Executable },
+        debug: mode.debug,
+        suppress_debug_info: mode.suppress_debug_info,
+        preserve_relocations: mode.preserve_relocs,
+        keep: arguments.roots.undefined.clone(),
+        kernels: kernel_roots(arguments),
+        omit_reserved_shared: mode.disable_smem_reservation,
+        extended_shared: mode.enable_extended_smem,
+        reserve_null_pointer: mode.reserve_null_pointer,
+        newest_api: mode.api_version,
+        allow_undefined_globals: mode.allow_undefined_globals,
+        force_explicit_addends: mode.force_rela,
+        suppress_stack_size_warning: arguments.messages.suppress_stack_size_warning,
+        stack_warning_per_call: messages.as_reference(arguments),
+        extra_warnings: arguments.messages.extra_warnings,
+        verbose: arguments.messages.verbose,
+        largest_image: arguments.execution.max_unpacked,
+        dump_call_graph: arguments.messages.dump_callgraph.map(|names| match names {
+            // The reference linker demangles in either case.
+            CallgraphNames::Mangled if !messages.as_reference(arguments) => NameStyle::Mangled,
+            _ => NameStyle::Demangled,
+        }),
+        listings: Listings {
+            removed: arguments.messages.print_gc_sections,
+            account: arguments.files.report.is_some(),
+            graphviz: arguments.files.dot.is_some(),
+            every_pair: messages.as_reference(arguments),
+            why_live: arguments.messages.why_live.clone(),
+            map: arguments.files.map.as_ref().map(|_| match arguments.files.cref {
+                true => MapContents::SectionsAndCrossReferences,
+                false => MapContents::Sections,
+            }),
+        },
+        note,
+        ..Options::new(target)
+    }
+}
