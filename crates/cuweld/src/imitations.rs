@@ -114,6 +114,9 @@ imitations! {
     JumpTablesOfReplacedCopies "13.0", ["weak_jump_tables"],
         "From `sm_100` on, keeps the relocations of jump tables of a weak function that was replaced.",
         "They end the link with an error where the new table is smaller, and send branches astray otherwise.";
+    BarriersOfKernelBefore "13.1", ["verbose" "verbose_order"],
+        "With `-v`, says of a kernel without barriers that it uses as many as the kernel listed before it.",
+        "It uses none.";
     FastPathFromInstructions "13.0", ["fast_path"],
         "Finds out from the instructions that stay on which other GPUs of the family the code runs as it is.",
         "What the compilers say of their objects always holds.";

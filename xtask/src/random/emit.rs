@@ -16,7 +16,13 @@ use super::unified;
 
 /// The PTX text of a unit.
 pub fn unit(unit: &Unit) -> String {
-    let mut text = format!(".version {}\n", if unit.by_cuda_12 { "8.8" } else { "9.0" });
+    // The oldest version that knows the architecture, so that the assemblers of all releases take it.
+    let version = match unit.by_cuda_12 {
+        true => "8.8",
+        false if unit.virtual_arch.starts_with("sm_107") => "9.4",
+        false => "9.0",
+    };
+    let mut text = format!(".version {version}\n");
     let mut modifiers = String::new();
     if unit.independent_samplers {
         modifiers += ", texmode_independent";

@@ -1,5 +1,8 @@
 //! What the reference writes that nobody can know.
 //!
+//! With `-v`, linkers since 13.1 say of a kernel without barriers what they said of the one before it, and of the first what happened to be in
+//! their memory. The linker under test begins with 0.
+//!
 //! Debug information of an object speaks of its own copy of a function, whichever copy stays. The reference looks up the live ranges of
 //! registers in the code that stays, and where nothing is found, it writes what happened to be in its memory. The linker under test
 //! writes zeros there.
@@ -10,6 +13,24 @@ use super::run::Outcome;
 
 /// The section with live ranges.
 const LIVE_RANGES: &str = ".nv_debug_info_reg_sass";
+
+/// Takes the candidate's count of barriers for the reference's up to the first kernel that has any, if the reference says one thing of all.
+pub fn clear_barriers(reference: &mut Outcome, candidate: &Outcome) {
+    let invented = reference
+        .messages
+        .lines()
+        .zip(candidate.messages.lines())
+        .filter_map(|(theirs, ours)| Some((barriers(theirs)?, barriers(ours)?)));
+    let invented: Vec<&str> = invented.take_while(|(_, ours)| *ours == "0").map(|(theirs, _)| theirs).collect();
+    let Some(first) = invented.first().filter(|first| invented.iter().all(|count| count == *first)) else { return };
+    let (said, none) = (format!(" {first} barriers"), " 0 barriers");
+    reference.messages = reference.messages.replacen(&said, none, invented.len());
+}
+
+/// How many barriers a line of `-v` counts.
+fn barriers(line: &str) -> Option<&str> {
+    Some(line.split_once(" barriers, ")?.0.rsplit_once(' ')?.1)
+}
 
 /// Clears the live ranges of the reference that the candidate has cleared, if several inputs define the function.
 pub fn clear(reference: &mut Outcome, candidate: &Outcome, inputs: &[Vec<u8>]) {

@@ -9,6 +9,7 @@ use super::propagate::{KernelProperties, barriers};
 use super::resolve::Resolution;
 use crate::diagnostics::{Expansion, Message, Report, printable};
 use crate::id::{FunctionId, IdMap, PrototypeId};
+use crate::imitations::Imitation;
 use crate::options::Options;
 use crate::sections::Memory;
 use cubin::info::Attribute;
@@ -97,9 +98,20 @@ impl Resources<'_, '_> {
         let mut kernels = self.live.entries().to_vec();
         kernels.retain(|&entry| !self.live.is_stub(entry));
         kernels.sort_by_key(|&kernel| self.plan.function(kernel).text);
+        let mut barriers = 0;
         for kernel in kernels.into_iter().rev() {
+            let before = if self.options.imitates(Imitation::BarriersOfKernelBefore) { barriers } else { 0 };
+            barriers = self.barriers(kernel).unwrap_or(before);
             report.say(Message::KernelHeading { kernel: self.resolution.name(kernel).into() });
-            report.say(Message::KernelResources { text: self.kernel(kernel) });
+            report.say(Message::KernelResources { text: self.kernel(kernel, barriers) });
+        }
+    }
+
+    /// How many named barriers a kernel uses, if anything says so.
+    fn barriers(&self, kernel: FunctionId) -> Option<u16> {
+        match self.properties.of(kernel) {
+            Some(needs) => barriers(needs),
+            None => flowing_row(Attribute::NUM_BARRIERS).and_then(|row| self.attributes.value(kernel, row)),
         }
     }
 
@@ -123,15 +135,12 @@ impl Resources<'_, '_> {
         self.options.target.views == Views::One
     }
 
-    fn kernel(&self, kernel: FunctionId) -> String {
+    fn kernel(&self, kernel: FunctionId, barriers: u16) -> String {
         // A relocatable link knows only what the kernel's own code says, and nothing of its stack.
         let own = self.attributes.of(kernel);
-        let (registers, barriers, stack) = match self.properties.of(kernel) {
-            Some(needs) => (needs.registers, barriers(needs), needs.stack.map_or(own.frame, |stack| stack as u32)),
-            None => {
-                let barriers = flowing_row(Attribute::NUM_BARRIERS).and_then(|row| self.attributes.value(kernel, row));
-                (own.registers, barriers.unwrap_or(0), if self.options.executable() { own.frame } else { 0 })
-            }
+        let (registers, stack) = match self.properties.of(kernel) {
+            Some(needs) => (needs.registers, needs.stack.map_or(own.frame, |stack| stack as u32)),
+            None => (own.registers, if self.options.executable() { own.frame } else { 0 }),
         };
         let sections = self.plan.function(kernel);
         let size = |section: Option<_>| section.map_or(0, |section| self.layout.size(section));

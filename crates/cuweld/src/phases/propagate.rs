@@ -413,6 +413,6 @@ fn is_silent_if_zero(row: usize) -> bool {
 }
 
 /// The row of the named barriers.
-pub fn barriers(properties: &Properties) -> u16 {
-    flowing_row(Attribute::NUM_BARRIERS).and_then(|row| properties.values[row]).unwrap_or(0)
+pub fn barriers(properties: &Properties) -> Option<u16> {
+    flowing_row(Attribute::NUM_BARRIERS).and_then(|row| properties.values[row])
 }
