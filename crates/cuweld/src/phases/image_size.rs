@@ -28,6 +28,11 @@ pub fn find(inputs: &Inputs<'_>, options: &Options) -> Room {
 }
 
 impl Room {
+    /// The most bytes that a result may have.
+    pub fn limit(self) -> u64 {
+        self.limit
+    }
+
     /// Refuses a result, or a part of one, that is larger than is allowed.
     pub fn check(self, size: u64, report: &mut Report) -> Result<(), Failure> {
         let Room { limit } = self;

@@ -13,7 +13,7 @@ use super::propagate::{KernelProperties, Properties, UNKNOWN_SPARSITY};
 use super::relocate::Referent;
 use super::resolve::Fate;
 use super::stages::Planned;
-use crate::id::{FileId, FunctionId, IdSet, InputSymbolId, SymbolId};
+use crate::id::{FileId, FunctionId, IdMap, IdSet, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::Imitation;
 use crate::views::{PerView, View};
 use cubin::info::{self, Attribute, Record, format};
@@ -181,17 +181,21 @@ impl<'data> Facts<'_, 'data> {
     /// The records that an object has of the module.
     fn module_records(&self, file: FileId, frames: Frames) -> Encoded {
         let mut out = Encoded::default();
+        let last_frames = match frames {
+            Frames::Own => IdMap::default(),
+            Frames::OfLastInner => self.last_inner_frames(file),
+        };
         for section in self.inputs.files()[file].sections.iter().rev().map(|id| &self.inputs.sections()[id]) {
             if section.role == Role::ModuleInfo {
                 let records: Vec<Record<'_>> = info::records(section.data).map_while(Result::ok).collect();
                 out.reserve(section.data.len(), records.len());
-                records.into_iter().rev().for_each(|record| self.module_record(file, &record, frames, &mut out));
+                records.into_iter().rev().for_each(|record| self.module_record(file, &record, &last_frames, &mut out));
             }
         }
         out
     }
 
-    fn module_record(&self, file: FileId, record: &Record<'_>, frames: Frames, out: &mut Encoded) {
+    fn module_record(&self, file: FileId, record: &Record<'_>, last_frames: &IdMap<InputSectionId, u32>, out: &mut Encoded) {
         // What a program needs is known now, and said of its kernels alone.
         let is_settled = matches!(record.attribute, Attribute::MAX_STACK_SIZE | Attribute::MIN_STACK_SIZE);
         if is_settled && self.options.executable() {
@@ -209,9 +213,10 @@ impl<'data> Facts<'_, 'data> {
         }
         let Some(referent) = self.referent(symbol) else { return };
         let kernel = self.resolution.function(symbol).filter(|_| record.attribute == Attribute::REGCOUNT);
-        let asks_last = matches!((frames, record.attribute), (Frames::OfLastInner, Attribute::FRAME_SIZE));
-        if asks_last && let Some(last) = self.last_inner(file, symbol) {
-            return out.of_symbol(record.attribute, referent, &self.inputs.symbols()[last].frame.to_le_bytes());
+        if let (Attribute::FRAME_SIZE, Place::Section(code)) = (record.attribute, self.inputs.symbols()[symbol].place())
+            && let Some(frame) = last_frames.get(&code)
+        {
+            return out.of_symbol(record.attribute, referent, &frame.to_le_bytes());
         }
         match kernel.and_then(|kernel| self.properties.of(kernel)) {
             Some(properties) => out.of_symbol(record.attribute, referent, &properties.registers.to_le_bytes()),
@@ -219,13 +224,18 @@ impl<'data> Facts<'_, 'data> {
         }
     }
 
-    /// The last function inside the code that a function is in, if there is any.
-    fn last_inner(&self, file: FileId, symbol: InputSymbolId) -> Option<InputSymbolId> {
-        let symbols = self.inputs.symbols();
-        let is_here =
-            |other: &&InputSymbolId| symbols[**other].is_inner_function() && symbols[**other].place() == symbols[symbol].place();
-        let inner = self.inputs.files()[file].functions.iter().filter(is_here);
-        inner.max_by_key(|&&inner| symbols[inner].value).copied()
+    /// For each section of code that has functions inside of it: the frame of the last of them.
+    fn last_inner_frames(&self, file: FileId) -> IdMap<InputSectionId, u32> {
+        let mut last: IdMap<InputSectionId, (u64, u32)> = IdMap::default();
+        for function in self.inputs.files()[file].functions.iter().map(|&symbol| &self.inputs.symbols()[symbol]) {
+            if let (true, Place::Section(code)) = (function.is_inner_function(), function.place()) {
+                let known = last.entry(code).or_insert((function.value, function.frame));
+                if function.value >= known.0 {
+                    *known = (function.value, function.frame);
+                }
+            }
+        }
+        last.into_iter().map(|(code, (_, frame))| (code, frame)).collect()
     }
 
     fn is_stub(&self, symbol: InputSymbolId) -> bool {

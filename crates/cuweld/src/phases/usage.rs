@@ -15,7 +15,7 @@ use super::live::LiveSet;
 use super::references::References;
 use super::resolve::{Resolution, Symbol};
 use crate::id::{FunctionId, Id, IdMap};
-pub use reach::{Callers, Reach};
+pub use reach::{Callers, Reach, WaysUp};
 
 /// Which entry functions reach what.
 #[derive(Copy, Clone)]
@@ -51,24 +51,37 @@ impl Usage<'_, '_> {
         self.of(self.live.kernels(), is_of_interest)
     }
 
-    /// The functions of interest that each entry function reaches.
-    pub fn of_entries(&self, is_of_interest: impl Fn(FunctionId) -> bool) -> Reach {
-        self.of(self.live.entries(), is_of_interest)
-    }
-
     /// The functions of interest that each of some entry functions reaches.
     pub fn of(&self, kernels: &[FunctionId], is_of_interest: impl Fn(FunctionId) -> bool) -> Reach {
-        reach::find(self.graph, self.components, kernels, is_of_interest)
+        let size = |function: FunctionId| is_of_interest(function).then_some(0);
+        reach::find(self.graph, self.components, kernels, size, u64::MAX).0
     }
 
-    /// For each function of interest: the entry functions that reach it, the last one first.
-    pub fn entries_that_reach(&self, is_of_interest: impl Fn(FunctionId) -> bool) -> IdMap<FunctionId, Vec<FunctionId>> {
-        let reach = self.of_entries(is_of_interest);
+    /// For each function that has a size: the entry functions that reach it, the last one first; and the sum of the sizes, each as
+    /// often as it is reached. Above the limit, it ends with what it has.
+    pub fn entries_that_reach(
+        &self,
+        size: impl Fn(FunctionId) -> Option<u64>,
+        limit: u64,
+    ) -> (IdMap<FunctionId, Vec<FunctionId>>, u64) {
+        let (reach, sum) = reach::find(self.graph, self.components, self.live.entries(), size, limit);
         let mut entries: IdMap<FunctionId, Vec<FunctionId>> = IdMap::default();
-        for &entry in self.live.entries().iter().rev() {
-            reach.of(entry).for_each(|function| entries.entry(function).or_default().push(entry));
+        if sum <= limit {
+            for &entry in self.live.entries().iter().rev() {
+                reach.of(entry).for_each(|function| entries.entry(function).or_default().push(entry));
+            }
         }
-        entries
+        (entries, sum)
+    }
+
+    /// Looks for the entry functions that reach functions.
+    pub fn ways_up(&self) -> WaysUp {
+        WaysUp::new(self.graph, self.components, self.live.entries())
+    }
+
+    /// The entry functions that reach a function and were not found on these ways before, the last one first.
+    pub fn newly_reaching(&self, ways: &mut WaysUp, function: FunctionId) -> Vec<FunctionId> {
+        ways.next(self.components.of(self.graph, function))
     }
 
     /// The kernels that reach code that refers to something of a kind, in order. For the lone kernel any code will do.

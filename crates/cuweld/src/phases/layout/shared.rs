@@ -31,6 +31,7 @@ use crate::phases::resolve::is_dynamic;
 use crate::phases::usage::{Callers, PerComponent};
 use cubin::release::Rule;
 use cubin::target::Views;
+use std::collections::HashMap;
 use users::{Class, Users};
 
 /// The least alignment of dynamic shared memory.
@@ -142,23 +143,27 @@ struct Group {
 
 /// The groups of the pool.
 #[derive(Default)]
-struct Groups {
+struct Groups<'users> {
     all: Vec<Group>,
     /// The first group that a class has no part in, if that is not the first one.
     first_without: IdMap<Class, usize>,
+    /// Where the last variable of the same users went: those before have not become free.
+    last: HashMap<&'users [Class], usize>,
 }
 
-impl Groups {
+impl<'users> Groups<'users> {
     /// Adds a variable to the first group in which it shares no user with anyone.
-    fn add(&mut self, variable: SharedVariable, users: &[Class]) {
+    fn add(&mut self, variable: SharedVariable, users: &'users [Class]) {
         let first_without = |class: &Class| self.first_without.get(class).copied().unwrap_or(0);
-        let start = users.iter().map(first_without).max().unwrap_or(0);
+        let known = self.last.get(users).copied().unwrap_or(0);
+        let start = users.iter().map(first_without).max().unwrap_or(0).max(known);
         let fits = |group: &Group| users.iter().all(|class| !group.users.contains(class));
         let found = self.all.get(start..).unwrap_or_default().iter().position(fits);
         let place = found.map_or(self.all.len(), |ahead| start + ahead);
         if place == self.all.len() {
             self.all.push(Group { members: Vec::new(), users: IdSet::default() });
         }
+        self.last.insert(users, place);
         self.all[place].members.push(variable);
         self.all[place].users.extend(users);
         for class in users {

@@ -18,6 +18,7 @@
 
 use super::plan::{At, Name, OutputSection, Piece, Pieces, Placement, RelocationSections};
 use super::walk::{Cause, Walk};
+use crate::diagnostics::{Failure, Report};
 use crate::id::{FunctionId, Id, IdMap, InputSectionId, SectionId};
 use crate::imitations::Imitation;
 use crate::phases::load::InputSection;
@@ -126,14 +127,14 @@ fn create<'data>(walk: &mut Walk<'_, 'data>, function: FunctionId, text: Section
 }
 
 /// Moves the constants of device functions to the kernels that reach them.
-pub fn gather(walk: &mut Walk<'_, '_>) {
+pub fn gather(walk: &mut Walk<'_, '_>, report: &mut Report) -> Result<(), Failure> {
     let is_kernel = |function: FunctionId| walk.facts.resolution.functions()[function].kernel;
     let mut moving: Vec<(SectionId, FunctionId)> = (walk.constants.iter())
         .filter(|&(&function, slot)| !is_kernel(function) && !slot.only_lost)
         .map(|(&function, slot)| (slot.section, function))
         .collect();
     moving.sort_unstable_by_key(|&(section, _)| std::cmp::Reverse(section));
-    let kernels = kernels_that_reach(walk, &moving);
+    let kernels = kernels_that_reach(walk, &moving, report)?;
     for (section, function) in moving {
         match kernels.get(&function) {
             Some(kernels) => move_to_kernels(walk, function, section, kernels),
@@ -148,18 +149,27 @@ pub fn gather(walk: &mut Walk<'_, '_>) {
             walk.plan.functions[kernel].constants = None;
         }
     }
+    Ok(())
 }
 
-/// For each function whose constants move: the kernels that reach it, the last one first.
-fn kernels_that_reach(walk: &Walk<'_, '_>, moving: &[(SectionId, FunctionId)]) -> IdMap<FunctionId, Vec<FunctionId>> {
+/// For each function whose constants move: the kernels that reach it, the last one first. Each gets a copy, and all of these must find
+/// room in the result.
+fn kernels_that_reach(
+    walk: &Walk<'_, '_>,
+    moving: &[(SectionId, FunctionId)],
+    report: &mut Report,
+) -> Result<IdMap<FunctionId, Vec<FunctionId>>, Failure> {
     if moving.is_empty() {
-        return IdMap::default();
+        return Ok(IdMap::default());
     }
-    let mut moves = vec![false; walk.facts.resolution.functions().len()];
-    for (_, function) in moving {
-        moves[function.index()] = true;
+    let mut sizes = vec![None; walk.facts.resolution.functions().len()];
+    for &(section, function) in moving {
+        sizes[function.index()] = Some(walk.plan.sections[section].size);
     }
-    walk.facts.usage.entries_that_reach(|function| moves[function.index()])
+    let room = walk.facts.room;
+    let (kernels, copied) = walk.facts.usage.entries_that_reach(|function| sizes[function.index()], room.limit());
+    room.check(copied, report)?;
+    Ok(kernels)
 }
 
 fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: SectionId, kernels: &[FunctionId]) {

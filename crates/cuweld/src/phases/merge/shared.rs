@@ -3,10 +3,11 @@
 use super::plan::{FunctionSections, Local, Name};
 use super::walk::{Facts, Walk};
 use crate::dealt_sort::{Tie, dealt_merge_sort};
-use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SymbolId};
+use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::Imitation;
 use crate::options::KernelRoots;
 use crate::phases::load::Role;
+use crate::phases::usage::Callers;
 use crate::sections::ModuleShared;
 use cubin::target::Views;
 
@@ -103,23 +104,30 @@ impl Walk<'_, '_> {
         if self.plan.unified_stubs.is_none() && live.kept_kernels().is_empty() {
             return;
         }
-        let reaching = usage.entries_that_reach(|function| !references.of(function).is_empty());
-        let users = |variable: &SharedVariable| {
-            let functions = live.functions().filter(|&function| references.of(function).contains(&variable.symbol));
-            let mut users: Vec<FunctionId> = Vec::new();
-            for &entry in functions.filter_map(|function| reaching.get(&function)).flatten() {
-                if !users.contains(&entry) {
-                    users.push(entry);
-                }
+        let mut users: IdMap<SymbolId, Vec<FunctionId>> = IdMap::default();
+        for function in live.functions() {
+            for &symbol in references.of(function) {
+                users.entry(symbol).or_default().push(function);
             }
-            users
+        }
+        let users = |variable: &SharedVariable| users.get(&variable.symbol).map(Vec::as_slice).unwrap_or_default();
+        let callers = usage.callers();
+        let callers_of = |variable: &SharedVariable| {
+            users(variable).iter().fold(Callers::None, |known, &function| known.join(usage.at(&callers, function)))
         };
         let is_of_module = |variable: &&SharedVariable| !matches!(variable.owner, SharedPlacement::Kernel(_));
         let variables: Vec<SharedVariable> = self.plan.shared_variables.iter().filter(is_of_module).copied().collect();
         let sorted = dealt_merge_sort(&variables, Tie::Second, &|a, b| a.size > b.size);
-        let (own, pool): (Vec<_>, Vec<_>) = sorted.iter().map(users).partition(|users| users.len() == 1);
         // Kernels that may be launched have theirs already.
-        own.into_iter().chain(pool).flatten().for_each(|entry| self.shared_of_entry(entry));
+        for variable in &sorted {
+            if let Callers::One(entry) = callers_of(variable) {
+                self.shared_of_entry(entry);
+            }
+        }
+        let mut ways = usage.ways_up();
+        for &function in sorted.iter().filter(|variable| callers_of(variable) == Callers::Several).flat_map(users) {
+            usage.newly_reaching(&mut ways, function).into_iter().for_each(|entry| self.shared_of_entry(entry));
+        }
     }
 
     /// A mention of dynamic shared memory. It has no place among the others, but takes part in their order.

@@ -3,10 +3,12 @@
 use super::constants;
 use super::plan::{Fixed, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Plan, RelocationSections};
 use super::unified::ENTRIES_IN_FRONT_ALIGN;
+use crate::diagnostics::{Failure, Report};
 use crate::id::{FileId, FunctionId, Id, IdMap, IdRange, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::imitations::Imitation;
 use crate::options::{KernelRoots, Options};
 use crate::phases::attributes::BARRIERS_SHIFT;
+use crate::phases::image_size::Room;
 use crate::phases::live::LiveSet;
 use crate::phases::load::{Inputs, Place, Role, Stretch, UnifiedTable, Variables, is_shared};
 use crate::phases::references::References;
@@ -40,6 +42,8 @@ pub struct Facts<'facts, 'data> {
     pub unified: &'facts Unified,
     /// What was asked for.
     pub options: &'facts Options,
+    /// How large the result may be.
+    pub room: Room,
 }
 
 /// Why a section of variables or constants gets a place.
@@ -52,7 +56,7 @@ pub enum Cause {
 }
 
 /// Makes the plan of the output.
-pub fn merge<'data>(facts: &Facts<'_, 'data>) -> Plan<'data> {
+pub fn merge<'data>(facts: &Facts<'_, 'data>, report: &mut Report) -> Result<Plan<'data>, Failure> {
     let walk = || {
         let mut walk = Walk::new(facts);
         for file in facts.inputs.files().ids() {
@@ -63,12 +67,12 @@ pub fn merge<'data>(facts: &Facts<'_, 'data>) -> Plan<'data> {
                 walk.laid_out_shared(file);
             }
         }
-        walk.finish();
+        walk.finish(report)?;
         walk.plan.drop_discarded();
-        walk.plan
+        Ok(walk.plan)
     };
     let (plan, globals) = rayon::join(walk, || facts.globals());
-    Plan { globals, ..plan }
+    Ok(Plan { globals, ..plan? })
 }
 
 /// How many sections functions have in all; nearly all sections of the output are made for one of these, or for two kinds of relocations
@@ -562,7 +566,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     }
 
     /// What is made when all inputs are read.
-    fn finish(&mut self) {
+    fn finish(&mut self, report: &mut Report) -> Result<(), Failure> {
         let executable = self.facts.options.executable();
         let places_commons = !self.facts.options.keeps_relocations();
         if self.plan.global_zero.is_none() && places_commons && self.facts.resolution.commons().next().is_some() {
@@ -579,12 +583,13 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             if self.facts.options.target.views == Views::Two {
                 self.texture_slots();
             }
-            constants::gather(self);
+            constants::gather(self, report)?;
         }
         if self.facts.options.target.views == Views::Two {
             self.machine_parameters();
         } else if executable {
             self.create(Name::plain(".nv.rel.action"), &RelocationActions, RelocationActions::SHAPE);
         }
+        Ok(())
     }
 }

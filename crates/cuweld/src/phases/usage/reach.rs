@@ -100,16 +100,20 @@ impl Reach {
     }
 }
 
-/// Finds what each of `kernels` reaches.
+/// Finds which functions that have a size each of `kernels` reaches, and the sum of these sizes over all kernels. Above the limit, it ends
+/// with what it has.
 pub fn find(
     graph: &CallGraph<'_>,
     components: &Components,
     kernels: &[FunctionId],
-    is_of_interest: impl Fn(FunctionId) -> bool,
-) -> Reach {
-    let parts = Parts::find(graph, components, &is_of_interest);
+    size: impl Fn(FunctionId) -> Option<u64>,
+    limit: u64,
+) -> (Reach, u64) {
+    let is_of_interest = |function: FunctionId| size(function).is_some();
+    let sum_of = |functions: &[FunctionId]| functions.iter().filter_map(|&function| size(function)).fold(0, u64::saturating_add);
+    let parts = Parts::find(graph, components, is_of_interest);
     let mut visited = Visited::new(components);
-    let mut sets = Vec::new();
+    let (mut sets, mut sums, mut sum) = (Vec::new(), Vec::new(), 0_u64);
     let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
     let mut result = IdMap::with_capacity_and_hasher(kernels.len(), Default::default());
     for &kernel in kernels {
@@ -123,12 +127,60 @@ pub fn find(
                 found.extend(functions(graph, components.members(part)).filter(|&function| is_of_interest(function)));
             });
             found.sort_unstable();
+            sums.push(sum_of(&found));
             sets.push(found);
             sets.len() - 1
         });
         result.insert(kernel, (set, is_of_interest(kernel)));
+        sum = sum.saturating_add(sums[set]);
+        if sum > limit {
+            break;
+        }
     }
-    Reach { sets, kernels: result }
+    (Reach { sets, kernels: result }, sum)
+}
+
+/// A search for the kernels that reach components, against the direction of calls. Every way is gone once, for whichever component is
+/// asked about first.
+pub struct WaysUp {
+    /// Per component: those that call it.
+    callers: Vec<Vec<u32>>,
+    /// Per component: the kernels in it.
+    kernels: Vec<Vec<FunctionId>>,
+    seen: Vec<bool>,
+}
+
+impl WaysUp {
+    pub(super) fn new(graph: &CallGraph<'_>, components: &Components, kernels: &[FunctionId]) -> Self {
+        let mut ways = WaysUp {
+            callers: vec![Vec::new(); components.len()],
+            kernels: vec![Vec::new(); components.len()],
+            seen: vec![false; components.len()],
+        };
+        for component in 0..components.len() {
+            for next in components.members(component).iter().flat_map(|&node| graph.successors(node)) {
+                ways.callers[components.of_node(next)].push(component as u32);
+            }
+        }
+        for &kernel in kernels {
+            ways.kernels[components.of(graph, kernel)].push(kernel);
+        }
+        ways
+    }
+
+    /// The kernels that reach a component, and none of those that were asked about before; the last one first.
+    pub(super) fn next(&mut self, component: usize) -> Vec<FunctionId> {
+        let mut found: Vec<FunctionId> = Vec::new();
+        let mut open = vec![component as u32];
+        while let Some(component) = open.pop().map(|component| component as usize) {
+            if !std::mem::replace(&mut self.seen[component], true) {
+                found.extend(&self.kernels[component]);
+                open.extend(&self.callers[component]);
+            }
+        }
+        found.sort_unstable_by_key(|&kernel| std::cmp::Reverse(kernel));
+        found
+    }
 }
 
 /// The sets of functions of interest that some kernel reaches, itself included, without those that are a part of another as the graph
