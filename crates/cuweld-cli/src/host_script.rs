@@ -51,7 +51,7 @@ pub fn run(script: &HostLinkerScript, messages: &Messages) -> ExitCode {
 
 fn failed(script: &HostLinkerScript, messages: &Messages, cause: String) -> ExitCode {
     let message = Message::NoHostLinkerScript { cause: cause.clone() };
-    messages.script_error(script, Diagnostic::new(message).also(cause))
+    messages.script_error(script, Diagnostic::new(message).told(&cause))
 }
 
 /// The script that the linker would use by itself.

@@ -53,6 +53,20 @@ fn names_do_nothing_when_they_are_shown() -> io::Result<()> {
     Ok(())
 }
 
+/// A way through the call graph is one line, whatever the names on it are.
+#[test]
+fn names_on_a_way_make_no_lines() -> io::Result<()> {
+    let folder = Folder::new()?;
+    for file in ["a.cubin", "b.cubin", "c.cubin"] {
+        let bytes = fs::read(repository("tests/cases/recursion/inputs/sm_90").join(file))?;
+        fs::write(folder.path(file), replaced(&bytes, b"even\0", b"a\ncw\0"))?;
+    }
+    let said = folder.link(&["a.cubin", "b.cubin", "c.cubin", "-o", "out.cubin"])?;
+    let said = String::from_utf8_lossy(&said.stderr).into_owned();
+    assert!(said.contains("a\\ncw -> odd -> a\\ncw") || said.contains("odd -> a\\ncw -> odd"), "{said}");
+    Ok(())
+}
+
 /// The names of modules become a part of a C program.
 #[test]
 fn modules_have_identifiers_for_names() -> io::Result<()> {

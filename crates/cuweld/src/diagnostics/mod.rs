@@ -71,6 +71,12 @@ impl Diagnostic {
         self
     }
 
+    /// Adds what another program said, line by line.
+    pub fn told(mut self, text: &str) -> Self {
+        self.also.extend(text.lines().map(str::to_owned));
+        self
+    }
+
     /// Adds what would help.
     pub fn hint(mut self, text: impl Into<String>) -> Self {
         self.hint = Some(text.into());

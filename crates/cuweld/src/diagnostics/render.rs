@@ -86,7 +86,7 @@ impl Renderer {
 
     fn lines(&self, mut text: String, diagnostic: &Diagnostic, palette: &Palette) -> String {
         let Palette { place: style, hint: help, .. } = palette;
-        for line in diagnostic.also.iter().flat_map(|place| place.lines()) {
+        for line in &diagnostic.also {
             text.push_str(&format!("  {style}>>>{style:#} {}\n", printable(line)));
         }
         if let Some(hint) = &diagnostic.hint {

@@ -321,7 +321,7 @@ fn said(
         Err(CompilerError::Crashed { how, .. }) => {
             let diagnostic =
                 Diagnostic::new(Message::CompilerFailed {}).headline(format!("the PTX of '{name}' crashes the assembler"));
-            report.fatal(diagnostic.also(how))
+            report.fatal(diagnostic.told(&how))
         }
         Err(error) => unavailable(error, report),
     }

@@ -150,7 +150,7 @@ pub(crate) fn name_the_units(unpacked: &Unpacked<'_>, options: &CompileOptions, 
 
 /// Ends the link because the optimizer crashed.
 fn crashed<T>(how: &str, guilty: &[&str], modules: &[IntermediateModule<'_>], report: &mut Report) -> Result<T, Failure> {
-    let diagnostic = Diagnostic::new(Message::OptimizerFailed {}).also(how);
+    let diagnostic = Diagnostic::new(Message::OptimizerFailed {}).told(how);
     let list = |names: &[&str]| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     report.fatal(match guilty {
         [] => {
