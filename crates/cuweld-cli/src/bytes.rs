@@ -77,7 +77,7 @@ impl State {
 }
 
 /// What tells a file from others, whatever name it goes by.
-#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+#[derive(Copy, Clone, Debug, Eq, PartialEq, Hash)]
 pub struct Identity {
     device: u64,
     number: u64,
@@ -108,14 +108,7 @@ impl Bytes {
         let metadata = file.metadata()?;
         let identity = Identity::of(&metadata);
         if !metadata.is_file() || metadata.len() < WORTH_MAPPING {
-            // What has a size is read at once, without another look for its end; pipes and the like have none.
-            let size = if metadata.is_file() && metadata.len() > 0 { metadata.len() } else { u64::MAX };
-            let mut bytes = Vec::with_capacity(metadata.len() as usize);
-            (&file).take(size).read_to_end(&mut bytes)?;
-            if metadata.is_file() && State::of(&metadata).differs(&State::of(&file.metadata()?)) {
-                return Err(io::Error::other("it was changed while it was read"));
-            }
-            return Ok(Bytes { contents: Contents::Read(bytes), identity });
+            return Ok(Bytes { contents: Contents::Read(read(&file, &metadata)?), identity });
         }
         // SAFETY: the map is read-only. A file that someone else changes meanwhile can change what is read, but no invariant is kept
         // about these bytes beyond a check; if it becomes shorter, the handler below ends the program.
@@ -159,6 +152,23 @@ impl Bytes {
         let Contents::Mapped(mapped) = &self.contents else { return false };
         let Ok(now) = std::fs::metadata(&mapped.path) else { return false };
         Identity::of(&now) == self.identity && mapped.then.differs(&State::of(&now))
+    }
+}
+
+/// Reads a file whole.
+fn read(mut file: &std::fs::File, metadata: &Metadata) -> io::Result<Vec<u8>> {
+    // Pipes and the like have no size.
+    if !metadata.is_file() || metadata.len() == 0 {
+        let mut bytes = Vec::new();
+        return file.read_to_end(&mut bytes).map(|_| bytes);
+    }
+    // In one call, without another look for its end.
+    let mut bytes = vec![0; metadata.len() as usize];
+    let was_shortened = |error: &io::Error| error.kind() == io::ErrorKind::UnexpectedEof;
+    match file.read_exact(&mut bytes) {
+        Err(error) if !was_shortened(&error) => Err(error),
+        Ok(()) if !State::of(metadata).differs(&State::of(&file.metadata()?)) => Ok(bytes),
+        _ => Err(io::Error::other("it was changed while it was read")),
     }
 }
 

@@ -19,12 +19,14 @@ const CACHE_SIZE_VARIABLE: &str = "CUWELD_CACHE_SIZE";
 /// unless it is told to.
 pub fn compilers(compile: &Compile, called_as_nvlink: bool, progress: Option<&Progress>) -> ToolkitCompilers {
     let search = Search { folder: compile.toolkit.clone(), nvvm_folder: compile.nvvm_path.clone(), not_this: None };
-    let setup = Setup {
+    let (asked_cache, launcher, jobs) = (compile.cache.clone(), compile.launcher.clone(), compile.jobs);
+    let observer = progress.map(Progress::observer);
+    let setup = move || Setup {
         worker: Worker::this_program(),
-        cache: cache(compile.cache.clone(), called_as_nvlink),
-        launcher: compile.launcher.clone().or_else(|| variable(LAUNCHER_VARIABLE).map(PathBuf::from)),
-        jobs: resources::jobs(compile.jobs),
-        observer: progress.map(Progress::observer),
+        cache: cache(asked_cache, called_as_nvlink),
+        launcher: launcher.or_else(|| variable(LAUNCHER_VARIABLE).map(PathBuf::from)),
+        jobs: resources::jobs(jobs),
+        observer,
     };
     ToolkitCompilers::new(search, setup)
 }

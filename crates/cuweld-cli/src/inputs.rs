@@ -92,7 +92,8 @@ impl<'arguments> Files<'arguments> {
 
     /// What the library takes. What is to be registered by its path needs absolute ones.
     pub fn raw_inputs(&self, absolute: bool) -> Vec<RawInput<'_>> {
-        self.files.iter().map(|file| file.raw_input(absolute)).collect()
+        let folder = absolute.then(std::env::current_dir).and_then(Result::ok);
+        self.files.iter().map(|file| file.raw_input(folder.as_deref())).collect()
     }
 
     /// The inputs that were read, in link order, as the command line has them.
@@ -149,8 +150,9 @@ impl File<'_> {
         }
     }
 
-    fn raw_input(&self, absolute: bool) -> RawInput<'_> {
-        let path = match absolute.then(|| std::path::absolute(&self.path)) {
+    /// What the library takes, with a path that begins with a folder.
+    fn raw_input(&self, folder: Option<&Path>) -> RawInput<'_> {
+        let path = match folder.map(|folder| std::path::absolute(folder.join(&self.path))) {
             Some(Ok(path)) => Cow::Owned(path.to_string_lossy().into_owned()),
             _ => self.path.to_string_lossy(),
         };
@@ -194,7 +196,7 @@ fn read_all<'arguments>(arguments: &'arguments LinkArguments, files: &mut Files<
         let kind = identify(bytes.as_ref());
         let is_archive = matches!(kind, Kind::Archive | Kind::ThinArchive);
         // An archive that was given twice is read once; an object that was given twice is a mistake that the link reports.
-        if is_archive && !archives.insert(std::fs::canonicalize(&path).unwrap_or_else(|_| path.to_path_buf())) {
+        if is_archive && !archives.insert(file_key(&path, &bytes)) {
             continue;
         }
         let demand = demand(item, &path, is_archive, arguments);
@@ -206,6 +208,14 @@ fn read_all<'arguments>(arguments: &'arguments LinkArguments, files: &mut Files<
         }
     }
     Ok(())
+}
+
+/// What is the same for all names of a file.
+fn file_key(path: &Path, bytes: &Bytes) -> (Option<Identity>, PathBuf) {
+    match bytes.identity {
+        Some(identity) => (Some(identity), PathBuf::new()),
+        None => (None, std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())),
+    }
 }
 
 /// Whether an input takes part in any case.

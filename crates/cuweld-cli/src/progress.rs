@@ -8,7 +8,7 @@ use cuweld_toolkit::{Event, Observer, Stage};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -21,14 +21,15 @@ const TICK: Duration = Duration::from_millis(100);
 /// The line on the terminal. It goes when this is dropped.
 pub struct Progress {
     state: Arc<Mutex<State>>,
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    is_terminal: bool,
 }
 
 #[derive(Default)]
 struct State {
     running: Vec<(Stage, String, Instant)>,
     done: usize,
+    /// What renews the line, from the first compiler on; and what ends it.
+    display: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl State {
@@ -62,29 +63,21 @@ impl Progress {
             ProgressDisplay::Auto if !is_terminal => return None,
             ProgressDisplay::Auto | ProgressDisplay::Always => {}
         }
-        let state = Arc::<Mutex<State>>::default();
-        let shown = Arc::clone(&state);
-        let (stop, stopped) = mpsc::channel();
-        let thread = thread::Builder::new().spawn(move || {
-            let mut display = Display::new(is_terminal);
-            let mut wait = PATIENCE;
-            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                wait = TICK;
-                let line = shown.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now());
-                display.show(line);
-            }
-            display.clear();
-        });
-        Some(Progress { state, stop: Some(stop), thread: thread.ok() })
+        Some(Progress { state: Arc::default(), is_terminal })
     }
 
     /// What tells it of compilers.
     pub fn observer(&self) -> Observer {
-        let state = Arc::clone(&self.state);
+        let (shared, is_terminal) = (Arc::clone(&self.state), self.is_terminal);
         Box::new(move |event| {
-            let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = lock(&shared);
             match event {
-                Event::Started(stage, name) => state.running.push((stage, name.to_owned(), Instant::now())),
+                Event::Started(stage, name) => {
+                    state.running.push((stage, name.to_owned(), Instant::now()));
+                    if state.display.is_none() {
+                        state.display = display(Arc::clone(&shared), is_terminal);
+                    }
+                }
                 Event::Ended(stage, name) => {
                     let is_this = |running: &(Stage, String, Instant)| running.0 == stage && running.1 == name;
                     if let Some(index) = state.running.iter().position(is_this) {
@@ -99,10 +92,33 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        // The line must be gone before anything else is printed.
-        _ = self.thread.take().map(JoinHandle::join);
+        let display = lock(&self.state).display.take();
+        if let Some((stop, thread)) = display {
+            drop(stop);
+            // The line must be gone before anything else is printed.
+            _ = thread.join();
+        }
     }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Renews the line until it is told to stop. Where there are no more threads, there is no line.
+fn display(state: Arc<Mutex<State>>, is_terminal: bool) -> Option<(Sender<()>, JoinHandle<()>)> {
+    let (stop, stopped) = mpsc::channel();
+    let thread = thread::Builder::new().spawn(move || {
+        let mut display = Display::new(is_terminal);
+        let mut wait = PATIENCE;
+        while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+            wait = TICK;
+            let line = lock(&state).line(Instant::now());
+            display.show(line);
+        }
+        display.clear();
+    });
+    Some((stop, thread.ok()?))
 }
 
 /// Where the line goes.
@@ -160,8 +176,8 @@ mod tests {
 
     #[test]
     fn the_line_tells_what_takes_longest() {
-        let progress = Progress { state: Arc::default(), stop: None, thread: None };
-        let line = || progress.state.lock().expect("no panic").line(Instant::now()).map(|line| line.replace("0.0", "N"));
+        let progress = Progress { state: Arc::default(), is_terminal: false };
+        let line = || lock(&progress.state).line(Instant::now()).map(|line| line.replace("0.0", "N"));
         let tell = progress.observer();
         assert_eq!(line(), None);
         tell(Event::Started(Stage::Assemble, "a.ptx"));

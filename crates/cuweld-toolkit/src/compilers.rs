@@ -5,13 +5,13 @@ use crate::jobs::Jobs;
 use crate::{Assembler, Optimizer, Search, Worker, lines};
 use cuweld::inputs::lower::{Assembled, Assembly, CompilerError, Compilers, Optimization, Optimized};
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Compilers that are looked for when they are needed.
 pub struct ToolkitCompilers {
     search: Search,
-    setup: Setup,
+    setup: LazyLock<Setup, Box<dyn FnOnce() -> Setup + Send>>,
     assembler: OnceLock<Result<Assembler, CompilerError>>,
     optimizer: OnceLock<Result<Optimizer, CompilerError>>,
     done: Mutex<Vec<Compilation>>,
@@ -75,9 +75,11 @@ pub struct Compilation {
 }
 
 impl ToolkitCompilers {
-    /// Those of the toolkit that the search finds.
+    /// Those of the toolkit that the search finds. Most links compile nothing, so the setup, which asks the system this and that, is made
+    /// when the first compiler is needed.
     #[must_use]
-    pub fn new(search: Search, setup: Setup) -> Self {
+    pub fn new(search: Search, setup: impl FnOnce() -> Setup + Send + 'static) -> Self {
+        let setup = LazyLock::new(Box::new(setup) as Box<_>);
         ToolkitCompilers { search, setup, assembler: OnceLock::new(), optimizer: OnceLock::new(), done: Mutex::default() }
     }
 
@@ -86,10 +88,11 @@ impl ToolkitCompilers {
         let result = link(&Compilers {
             assemble: &|assembly| self.assemble(assembly),
             optimize: &|optimization| self.optimize(optimization),
-            jobs: self.setup.jobs.limit(),
+            jobs: &|| self.setup.jobs.limit(),
         });
-        let stored = self.done().iter().any(|compilation| !compilation.cached);
-        self.setup.cache.iter().filter(|_| stored).for_each(Cache::trim);
+        if self.done().iter().any(|compilation| !compilation.cached) {
+            self.setup.cache.iter().for_each(Cache::trim);
+        }
         result
     }
 

@@ -277,7 +277,7 @@ impl Link {
         let search = Search { not_this: Some(own_create), ..Search::default() };
         let (options, compile) = (link_options(&wanted)?, compile_options(&wanted)?);
         let linker = Linker::new(Request { options, compile, unpack: UnpackOptions::default() });
-        Some(Link { linker, compilers: ToolkitCompilers::new(search, setup()), wanted, given: 0, was_fatal: false })
+        Some(Link { linker, compilers: ToolkitCompilers::new(search, setup), wanted, given: 0, was_fatal: false })
     }
 
     /// Adds an input, and compiles it if it is PTX.

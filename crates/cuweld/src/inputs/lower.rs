@@ -27,8 +27,8 @@ pub struct Compilers<'caller> {
     pub assemble: &'caller (dyn Fn(&Assembly<'_>) -> Result<Assembled, CompilerError> + Sync),
     /// Makes one PTX text of intermediate code.
     pub optimize: &'caller (dyn Fn(&Optimization<'_>) -> Result<Optimized, CompilerError> + Sync),
-    /// How many of them may be called at once.
-    pub jobs: usize,
+    /// How many of them may be called at once. Only links with several units to compile ask.
+    pub jobs: &'caller (dyn Fn() -> usize + Sync),
 }
 
 impl Compilers<'_> {
@@ -36,7 +36,7 @@ impl Compilers<'_> {
     pub const NONE: Compilers<'static> = Compilers {
         assemble: &|_| Err(none("an assembler for PTX")),
         optimize: &|_| Err(none("a compiler for link-time optimization")),
-        jobs: 1,
+        jobs: &|| 1,
     };
 }
 

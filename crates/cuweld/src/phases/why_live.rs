@@ -138,7 +138,7 @@ impl Facts<'_, '_> {
                 if users.is_empty() {
                     return vec!["stays because variables are not removed; nothing that stays refers to it".to_owned()];
                 }
-                first_few(users, MOST_USERS)
+                first_few(users, MOST_USERS, |user| user)
             }
         }
     }

@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Does the same with each item, at most `jobs` at a time. Results are in the order of the items.
-pub(super) fn map<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(super) fn map<T: Sync, R: Send>(items: &[T], jobs: impl Fn() -> usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    if let [] | [_] = items {
+        return items.iter().map(work).collect();
+    }
     let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::default()).collect();
     let next = AtomicUsize::new(0);
     let take = || {
@@ -23,7 +26,7 @@ pub(super) fn map<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) 
         }
     };
     thread::scope(|scope| {
-        for _ in 1..jobs.min(items.len()) {
+        for _ in 1..jobs().min(items.len()) {
             // Where there are no more threads, the others do the work.
             if thread::Builder::new().spawn_scoped(scope, take).is_err() {
                 break;
@@ -42,8 +45,8 @@ mod tests {
     fn results_are_in_order() {
         let items: Vec<usize> = (0..100).collect();
         for jobs in [0, 1, 2, 7, 1000] {
-            assert_eq!(map(&items, jobs, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
+            assert_eq!(map(&items, || jobs, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
         }
-        assert!(map(&[], 4, |item: &usize| *item).is_empty());
+        assert!(map(&[], || 4, |item: &usize| *item).is_empty());
     }
 }

@@ -26,12 +26,12 @@ pub fn add_largest(
     let mut variables: Vec<(SymbolId, u64)> = variables.into_iter().filter(|&(_, size)| size > 0).collect();
     variables.sort_by_key(|&(symbol, size)| (std::cmp::Reverse(size), symbol));
     variables.dedup();
-    let lines = variables.into_iter().map(|(symbol, size)| {
+    let line = |(symbol, size): (SymbolId, u64)| {
         let name = resolution.symbols()[symbol].name(inputs);
         format!("{} has {}", demangle(in_source(name)), bytes(size))
-    });
+    };
     let mut diagnostic = diagnostic;
-    diagnostic.also.extend(first_few(lines, 5));
+    diagnostic.also.extend(first_few(variables, 5, line));
     diagnostic
 }
 

@@ -14,9 +14,9 @@ pub mod stack;
 pub mod undefined;
 
 /// The first few of many, and how many more there are.
-pub fn first_few(items: impl IntoIterator<Item = String>, most: usize) -> Vec<String> {
+pub fn first_few<T>(items: impl IntoIterator<Item = T>, most: usize, show: impl FnMut(T) -> String) -> Vec<String> {
     let mut items = items.into_iter();
-    let mut shown: Vec<String> = items.by_ref().take(most).collect();
+    let mut shown: Vec<String> = items.by_ref().take(most).map(show).collect();
     match items.count() {
         0 => {}
         more => shown.push(format!("and {more} more")),

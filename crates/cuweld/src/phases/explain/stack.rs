@@ -23,12 +23,12 @@ pub fn describe(
     let mut diagnostic =
         Diagnostic::new(Message::UnknownStackSize { kernel: resolution.name(*kernels.first()?).into() }).headline(headline);
     if kernels.len() > 1 {
-        let names = kernels.iter().map(|&kernel| format!("kernel {}", demangle(resolution.name(kernel))));
-        diagnostic.also.extend(first_few(names, 5));
+        let name = |&kernel: &FunctionId| format!("kernel {}", demangle(resolution.name(kernel)));
+        diagnostic.also.extend(first_few(kernels, 5, name));
     }
     let cycles = cycles_of(kernels, graph, components);
-    let texts = cycles.iter().filter_map(|&component| cycle(component, graph, components));
-    diagnostic.also.extend(first_few(texts.map(|way| format!("recursion: {}", path::text(&way, graph, resolution))), 3));
+    let text = |way: Vec<u32>| format!("recursion: {}", path::text(&way, graph, resolution));
+    diagnostic.also.extend(first_few(cycles.iter().filter_map(|&component| cycle(component, graph, components)), 3, text));
     Some(diagnostic.hint("set a size that is enough, with cudaDeviceSetLimit(cudaLimitStackSize, bytes)"))
 }
 

@@ -28,7 +28,7 @@ pub fn describe(facts: &Referrers<'_, '_>, missing: &[SymbolId]) -> Vec<Diagnost
         let shown = demangle(name);
         let message = Message::UndefinedReference { name: name.into(), file: file.into() };
         let mut diagnostic = Diagnostic::new(message).headline(format!("undefined reference to '{shown}'"));
-        diagnostic.also = first_few(references.remove(&id).unwrap_or_default(), MOST_REFERENCES);
+        diagnostic.also = first_few(references.remove(&id).unwrap_or_default(), MOST_REFERENCES, |reference| reference);
         if diagnostic.also.is_empty() {
             diagnostic.also.push(format!("named in {file}"));
         }
@@ -47,7 +47,7 @@ pub fn needed_by(name: &str, units: &[&str]) -> Diagnostic {
     let shown = demangle(name);
     let message = Message::UndefinedReference { name: name.into(), file: units.first().copied().unwrap_or_default().into() };
     let mut diagnostic = Diagnostic::new(message).headline(format!("undefined reference to '{shown}'")).hint(USUAL_ADVICE);
-    diagnostic.also = first_few(units.iter().map(|unit| format!("referenced in {unit}")), MOST_REFERENCES);
+    diagnostic.also = first_few(units, MOST_REFERENCES, |unit| format!("referenced in {unit}"));
     if shown != name {
         diagnostic.also.push(format!("its symbol is {name}"));
     }
