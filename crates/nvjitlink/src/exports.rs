@@ -5,11 +5,11 @@
 //! much as it should. That is what the word "unsafe" stands for below.
 
 #![allow(unsafe_code, reason = "this is a C interface")]
-#![cfg_attr(windows, allow(dead_code, reason = "the library has fewer functions there"))]
 
 #[cfg(windows)]
 mod windows;
 
+#[cfg(unix)]
 use crate::forks;
 use crate::handles;
 use crate::release;
@@ -52,7 +52,7 @@ macro_rules! export {
 }
 
 /// The major version that names end in.
-#[cfg(not(feature = "cuda12"))]
+#[cfg(not(any(windows, feature = "cuda12")))]
 macro_rules! major {
     () => {
         "_13_"
@@ -60,7 +60,7 @@ macro_rules! major {
 }
 
 /// The major version that names end in.
-#[cfg(feature = "cuda12")]
+#[cfg(all(not(windows), feature = "cuda12"))]
 macro_rules! major {
     () => {
         "_12_"
@@ -137,6 +137,7 @@ fn keep_panics_quiet() {
 /// Ends a function that the program called: with a number, whatever happens.
 fn boundary(function: impl FnOnce() -> Outcome) -> c_int {
     keep_panics_quiet();
+    #[cfg(unix)]
     forks::expect();
     // What a function leaves behind when it panics is a link, which is given up in `with_session`.
     catch_unwind(AssertUnwindSafe(function)).unwrap_or(Outcome::Internal).number()

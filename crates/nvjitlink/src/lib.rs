@@ -9,11 +9,13 @@
 //! Global state: the table of handles that are in use, and the threads that links share (`handles`, `threads`). A fork
 //! leaves both usable (`forks`).
 
-#![cfg(target_os = "linux")]
+#![cfg(any(target_os = "linux", windows))]
 #![allow(non_snake_case, reason = "the file is to be called libnvJitLink.so")]
+#![cfg_attr(windows, allow(dead_code, reason = "there, processes are not forked, and the library has fewer functions"))]
 
 mod architecture;
 mod exports;
+#[cfg(unix)]
 mod forks;
 mod handles;
 mod kind;
