@@ -5,6 +5,7 @@
 
 mod classes;
 mod difference;
+mod documented;
 mod dwarf;
 mod emit;
 mod generate;
@@ -68,7 +69,8 @@ usage: cargo xtask random --ld PATH [options]
   --relocatable-then-final
                      join some units by a relocatable link of the linker under test, link the result with the others by both
                      linkers, and compare what the program means with what it means when all units are linked at once
-  --default-mode     let the linker under test work as it does for everyone, without the reference's defects; its note alone may differ
+  --default-mode     let the linker under test work as it does for everyone: but for its note, only documented ways of the reference
+                     may make a difference, which are named
   --verbose          name every seed that differs as it is found, and functions that have other code
 The assembler and the reference linker are taken from PATH; scripts/toolkit installs them.
 classes (* is on by default):
@@ -200,6 +202,8 @@ struct Tally {
     refused: u64,
     /// Links in which the reference generated code anew: where only the bytes of code differ, and where offsets do as well.
     recoded: [u64; 2],
+    /// Links that differ as is documented, by the names of the rows that say how.
+    documented: BTreeMap<String, u64>,
     differing: BTreeMap<String, Vec<u64>>,
     not_assembled: Vec<(u64, String)>,
 }
@@ -258,6 +262,11 @@ fn one(request: &Request, tools: &Tools, folder: &Path, seed: u64, tally: &Mutex
         Verdict::NotAssembled(message) => {
             tally.lock().map_err(|_| "a worker stopped")?.not_assembled.push((seed, message));
         }
+        Verdict::Documented(rows) => {
+            let names = rows.iter().map(|row| format!("{row:?}")).collect::<Vec<_>>().join(" ");
+            line = Some(format!("{seed}: {} as documented: {names}", program.target));
+            *tally.lock().map_err(|_| "a worker stopped")?.documented.entry(names).or_default() += 1;
+        }
         Verdict::Different(difference) => {
             line = Some(format!("{seed}: {} {difference}", program.target));
             tally.lock().map_err(|_| "a worker stopped")?.differing.entry(difference.to_string()).or_default().push(seed);
@@ -293,9 +302,10 @@ fn keep(folder: &Path, place: &Path) -> Result<(), String> {
 /// Prints what was found.
 fn report(request: &Request, tally: &Tally) {
     let differing: usize = tally.differing.values().map(Vec::len).sum();
+    let documented: u64 = tally.documented.values().sum();
     println!(
         "{} links: {} same ({} of them refused by both), {differing} different, {} not assembled",
-        tally.same + tally.recoded.iter().sum::<u64>() + differing as u64 + tally.not_assembled.len() as u64,
+        tally.same + tally.recoded.iter().sum::<u64>() + documented + differing as u64 + tally.not_assembled.len() as u64,
         tally.same,
         tally.refused,
         tally.not_assembled.len()
@@ -305,6 +315,9 @@ fn report(request: &Request, tally: &Tally) {
         println!(
             "{in_place} the same but for code that the reference generated anew, {moved} but for that and the offsets that follow"
         );
+    }
+    for (rows, count) in &tally.documented {
+        println!("{count:6}  as documented: {rows}");
     }
     let mut classes: Vec<_> = tally.differing.iter().collect();
     classes.sort_by_key(|(name, seeds)| (std::cmp::Reverse(seeds.len()), name.as_str()));

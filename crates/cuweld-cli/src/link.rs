@@ -16,6 +16,7 @@ use crate::room::Room;
 use crate::save;
 use crate::side_files;
 use crate::transfer::Transfer;
+use crate::virtual_target;
 use crate::watch::Watch;
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Expansion, Failure, Message, Report, WarningPolicy};
@@ -91,7 +92,9 @@ fn link_into(
     watch: &mut Watch,
 ) -> Result<(), Failure> {
     let unified_index = side_files::read_unified_index(arguments.link.uidx_file.as_deref(), report)?;
-    let Architecture::Real(target) = arguments.architecture else { return for_virtual_architecture(arguments, messages, report) };
+    let Architecture::Real(target) = arguments.architecture else {
+        return virtual_target::link(arguments.architecture.target(), arguments, messages, report);
+    };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let (files, room) = read(arguments, target, watch);
     files.check_outputs(arguments, report)?;
@@ -376,17 +379,6 @@ pub fn registrations(ids: &[&str]) -> String {
         text.push_str(&format!("DEFINE_REGISTER_FUNC({id})\n"));
     }
     text
-}
-
-/// The reference linker accepts a virtual architecture, reads the inputs and makes nothing of them.
-fn for_virtual_architecture(arguments: &LinkArguments, messages: &Messages, report: &mut Report) -> Result<(), Failure> {
-    if messages.as_reference(arguments) {
-        return say_how_reading_went(&inputs::read(arguments), report);
-    }
-    let name = &arguments.arch;
-    let text = format!("nothing can be linked for '{name}', which is a virtual architecture");
-    let real = name.replace("compute_", "sm_");
-    report.fatal(Diagnostic::new(Message::Usage { text }).hint(format!("name a real one, such as -arch={real}")))
 }
 
 /// Says what was found while inputs were read. That comes behind what there is to say about the contents of those that were read.

@@ -28,6 +28,7 @@ mod save;
 mod shim;
 mod side_files;
 mod transfer;
+mod virtual_target;
 mod watch;
 
 use messages::Messages;

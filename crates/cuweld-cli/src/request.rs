@@ -6,7 +6,7 @@ use crate::options::{CallgraphNames, HostInfo, LinkArguments};
 use cubin::release::{Release, Tool};
 use cubin::target::Target;
 use cuweld::Request;
-use cuweld::imitations::Imitations;
+use cuweld::imitations::{Imitation, Imitations};
 use cuweld::inputs::{Unknown, UnpackOptions};
 use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, OnEmpty, Options, OutputKind, ReleaseChoice, ToolNoteText};
 
@@ -38,6 +38,17 @@ fn imitated_release(arguments: &LinkArguments) -> Option<&'static Release> {
     let variable = |name: &&str| std::env::var(name).ok();
     let named = arguments.compat.clone().or_else(|| COMPATIBILITY_VARIABLES.iter().find_map(variable))?;
     Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::Nvlink).map(|(_, release)| release)
+}
+
+/// The variable that names ways of the reference, separated by commas, that `--compat` is not to imitate: tests find out by it which of them
+/// makes a difference.
+const NOT_IMITATED_VARIABLE: &str = "CUWELD_COMPAT_WITHOUT";
+
+/// What is imitated of it.
+pub fn imitations(arguments: &LinkArguments) -> Imitations {
+    let not_imitated = std::env::var(NOT_IMITATED_VARIABLE).unwrap_or_default();
+    let all = imitated_release(arguments).map_or(Imitations::NONE, Imitations::of);
+    not_imitated.split(',').filter_map(Imitation::by_name).fold(all, Imitations::without)
 }
 
 /// What to do if there is nothing to link. Under the reference's name that is no error: compiler drivers link files of the host alone, too.
@@ -83,7 +94,7 @@ fn link_options(arguments: &LinkArguments, messages: &Messages, target: &'static
     let release = imitated.or_else(|| Release::by_name(arguments.release.as_deref()?));
     Options {
         release: release.map_or(ReleaseChoice::AtLeast(Release::oldest()), ReleaseChoice::Exactly),
-        imitations: imitated.map_or(Imitations::NONE, Imitations::of),
+        imitations: imitations(arguments),
         output: if mode.relocatable { OutputKind::Relocatable } else { OutputKind::Executable },
         debug: mode.debug,
         suppress_debug_info: mode.suppress_debug_info,

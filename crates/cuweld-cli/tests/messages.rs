@@ -98,7 +98,6 @@ const REASONS: &[(u16, &str)] = &[
     (3210, "tests/damage/whole.rs removes what the call graph says"),
     (3211, "tests/damage/whole.rs takes the code of functions away"),
     (3300, "no compiler that is known makes such objects"),
-    (3301, "not provoked yet: it takes an object without a property that the compiler always notes"),
     (3407, "tests/compile/run links the same twice"),
     (9001, "were it known how, it would have been mended"),
 ];

@@ -34,6 +34,12 @@ macro_rules! imitations {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
+            /// The one of that name.
+            #[must_use]
+            pub fn by_name(name: &str) -> Option<Self> {
+                [$((stringify!($name), Self::$name),)*].into_iter().find(|row| row.0 == name).map(|row| row.1)
+            }
+
             /// What is known of it.
             #[must_use]
             pub fn row(self) -> Row {
@@ -102,6 +108,9 @@ imitations! {
     AcceleratedForPlain "13.0" to "13.0", ["accelerated_elsewhere"],
         "Links code for an `a` target for one without the letter.",
         "It runs on one GPU alone, and the output claims to run on others.";
+    VirtualTargetOfTwoViews "13.0", ["virtual_target_two_views"],
+        "Where the target is virtual (`compute_100`), refuses all objects from `sm_100` on.",
+        "One for that GPU or an older one is as good there as before `sm_100`.";
     FramesOfReplacedCopies "13.0", ["weak_frames"],
         "From `sm_100` on, leaves an empty second frame of a weak function that was replaced.",
         "Debuggers have no use for it.";
@@ -164,6 +173,12 @@ impl Imitations {
         Self(self.0 | 1 << imitation as u32)
     }
 
+    /// These without one.
+    #[must_use]
+    pub fn without(self, imitation: Imitation) -> Self {
+        Self(self.0 & !(1 << imitation as u32))
+    }
+
     /// Whether one is among them.
     #[must_use]
     pub fn contains(self, imitation: Imitation) -> bool {
@@ -190,6 +205,10 @@ mod tests {
         for release in Release::all() {
             let shown = Imitations::of(release);
             assert!(shown.contains(Imitation::FastPathFromInstructions), "{}", release.name);
+        }
+        for &imitation in Imitation::ALL {
+            assert_eq!(Imitation::by_name(&format!("{imitation:?}")), Some(imitation));
+            assert_eq!(Imitations::NONE.with(imitation).without(imitation), Imitations::NONE);
         }
         let one = Imitations::NONE.with(Imitation::FramesOfReplacedCopies);
         assert!(one.contains(Imitation::FramesOfReplacedCopies) && !one.contains(Imitation::NullSymbolValue));

@@ -6,6 +6,11 @@
 //! Debug information of an object speaks of its own copy of a function, whichever copy stays. The reference looks up the live ranges of
 //! registers in the code that stays, and where nothing is found, it writes what happened to be in its memory. The linker under test
 //! writes zeros there.
+//!
+//! Likewise with jump tables of weak copies that were discarded, which stay beside those of the copy that stays: the reference looks their
+//! places up in the code that stays, and writes zeros for those it does not find. The linker under test leaves what the compiler wrote.
+//! Nothing refers to such a table. Where a copy with a table was replaced, the table of the new one may be all zeros as well, which sends
+//! every branch to the start of the function: a defect of the reference.
 
 use cubin::read::{File, Section};
 
@@ -13,6 +18,9 @@ use super::run::Outcome;
 
 /// The section with live ranges.
 const LIVE_RANGES: &str = ".nv_debug_info_reg_sass";
+
+/// What jump tables in the machine view are called.
+const JUMP_TABLES: &str = ".nv.constant2.";
 
 /// Takes the candidate's count of barriers for the reference's up to the first kernel that has any, if the reference says one thing of all.
 pub fn clear_barriers(reference: &mut Outcome, candidate: &Outcome) {
@@ -32,24 +40,68 @@ fn barriers(line: &str) -> Option<&str> {
     Some(line.split_once(" barriers, ")?.0.rsplit_once(' ')?.1)
 }
 
-/// Clears the live ranges of the reference that the candidate has cleared, if several inputs define the function.
+/// Makes the reference's output the candidate's where nobody can know what it has.
 pub fn clear(reference: &mut Outcome, candidate: &Outcome, inputs: &[Vec<u8>]) {
     if let (Some(expected), Some(found)) = (&mut reference.output, &candidate.output) {
-        let places = places(expected, found, inputs).unwrap_or_default();
-        for place in places {
+        let ranges = live_ranges(expected, found, inputs).unwrap_or_default();
+        for place in ranges {
             if let Some(word) = expected.get_mut(place..place + 4) {
                 word.fill(0);
+            }
+        }
+        for (place, table) in jump_tables(expected, found, inputs).unwrap_or_default() {
+            if let Some(words) = expected.get_mut(place..place + table.len()) {
+                words.copy_from_slice(&table);
             }
         }
     }
 }
 
-/// Where in the reference's output such words are.
-fn places(expected: &[u8], found: &[u8], inputs: &[Vec<u8>]) -> Option<Vec<usize>> {
+/// Where in the reference's output tables of discarded copies are, and what the candidate has there: all that a compiler wrote for a copy of
+/// a function whose code the output does not have.
+fn jump_tables(expected: &[u8], found: &[u8], inputs: &[Vec<u8>]) -> Option<Vec<(usize, Vec<u8>)>> {
     let (expected, found) = (File::parse(expected).ok()?, File::parse(found).ok()?);
     expected.mercury_symbol_table()?;
     let inputs: Vec<File<'_>> = inputs.iter().filter_map(|input| File::parse(input).ok()).collect();
-    let (theirs, ours) = (ranges(&expected)?, ranges(&found)?);
+    let tables = inputs.iter().flat_map(|input| input.sections().iter().map(move |table| (input, table)));
+    let (kept, discarded): (Vec<_>, Vec<_>) = tables
+        .filter_map(|(input, table)| {
+            let code = format!(".text.{}", table.name.strip_prefix(JUMP_TABLES)?);
+            let (kept, own) = (named(&found, &code)?.data, named(input, &code)?.data);
+            (!table.data.is_empty()).then_some((table.data, kept.len() == own.len() && is_alike(kept, own)))
+        })
+        .partition(|(_, is_kept)| *is_kept);
+    let mut tables = Vec::new();
+    for theirs in expected.sections().iter().filter(|section| section.name.starts_with(JUMP_TABLES)) {
+        let ours = named(&found, theirs.name).filter(|ours| ours.data.len() == theirs.data.len())?.data;
+        let start = usize::try_from(theirs.header.offset).ok()?;
+        let places = |table: &'_ [u8]| {
+            (0..ours.len()).step_by(4).filter(|&at| ours.get(at..at + table.len()) == Some(table)).collect::<Vec<_>>()
+        };
+        for (table, _) in discarded.iter().filter(|(table, _)| kept.iter().all(|(other, _)| other != table)) {
+            tables.extend(places(table).into_iter().map(|at| (start + at, table.to_vec())));
+        }
+        // Where another copy was taken first, the reference may have lost the table of the one that stays.
+        for (table, _) in kept.iter().filter(|_| !discarded.is_empty()) {
+            let is_lost =
+                |at: &usize| theirs.data.get(*at..at + table.len()).is_some_and(|lost| lost.iter().all(|&byte| byte == 0));
+            tables.extend(places(table).into_iter().filter(is_lost).map(|at| (start + at, table.to_vec())));
+        }
+    }
+    Some(tables)
+}
+
+/// Whether two codes of the same size consist of the same instructions, but for what a linker writes into them.
+fn is_alike(one: &[u8], other: &[u8]) -> bool {
+    one.chunks(16).zip(other.chunks(16)).all(|(one, other)| one.first_chunk::<2>() == other.first_chunk::<2>())
+}
+
+/// Where in the reference's output words of live ranges are that the candidate has cleared, where several inputs define the function.
+fn live_ranges(expected: &[u8], found: &[u8], inputs: &[Vec<u8>]) -> Option<Vec<usize>> {
+    let (expected, found) = (File::parse(expected).ok()?, File::parse(found).ok()?);
+    expected.mercury_symbol_table()?;
+    let inputs: Vec<File<'_>> = inputs.iter().filter_map(|input| File::parse(input).ok()).collect();
+    let (theirs, ours) = (named(&expected, LIVE_RANGES)?, named(&found, LIVE_RANGES)?);
     if theirs.data.len() != ours.data.len() {
         return None;
     }
@@ -74,8 +126,8 @@ fn places(expected: &[u8], found: &[u8], inputs: &[Vec<u8>]) -> Option<Vec<usize
     Some(words)
 }
 
-fn ranges<'file, 'data>(file: &'file File<'data>) -> Option<&'file Section<'data>> {
-    file.sections().iter().find(|section| section.name == LIVE_RANGES)
+fn named<'file, 'data>(file: &'file File<'data>, name: &str) -> Option<&'file Section<'data>> {
+    file.sections().iter().find(|section| section.name == name)
 }
 
 /// Behind the end of a text.

@@ -42,18 +42,18 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
     write("replay.sh", format!("#!/bin/sh\ncd \"$(dirname \"$0\")\" || exit\n{}\n", script.join("\n")))?;
 
     let (ours, theirs) = (&tools.candidate, &tools.reference);
-    let direct = link_as(ours, Signature::Own, &steps[2], folder, "direct")?;
+    let direct = link_as(ours, &Signature::Own, &steps[2], folder, "direct")?;
     if direct.status != Some(0) {
         return Ok(Verdict::Same(direct.status));
     }
-    let joined = link_as(ours, Signature::Own, &steps[0], folder, "joined")?;
+    let joined = link_as(ours, &Signature::Own, &steps[0], folder, "joined")?;
     if joined.status != Some(0) {
         return Ok(different(folder, "relocatable link", &joined.messages));
     }
-    let found = link_as(ours, Signature::Own, &steps[1], folder, "final")?;
-    let imitated = link_as(ours, Signature::Reference(tools.release), &steps[1], folder, "candidate")?;
-    let expected = link_as(theirs, Signature::Reference(tools.release), &steps[1], folder, "reference")?;
-    let reference_direct = link_as(theirs, Signature::Reference(tools.release), &steps[2], folder, "reference-direct")?;
+    let found = link_as(ours, &Signature::Own, &steps[1], folder, "final")?;
+    let imitated = link_as(ours, &Signature::Reference(tools.release), &steps[1], folder, "candidate")?;
+    let expected = link_as(theirs, &Signature::Reference(tools.release), &steps[1], folder, "reference")?;
+    let reference_direct = link_as(theirs, &Signature::Reference(tools.release), &steps[2], folder, "reference-direct")?;
     // There are programs that the reference fails to link.
     let is_judge = reference_direct.status == Some(0);
     if let Some(difference) = difference::between(&expected, &imitated).filter(|_| is_judge) {

@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use cubin::release::Release;
 use cubin_diff::signature::{self, CUWELD, signed_as};
+use cuweld::imitations::Imitation;
 
 use super::difference::{self, Difference};
+use super::documented;
 use super::emit;
 use super::leftovers;
 use super::model::{DebugInfo, Form, Program, Unit};
@@ -59,6 +61,8 @@ pub enum Verdict {
     Same(Option<i32>),
     /// Both did the same, but the reference generated some code anew.
     Recoded(Recoded),
+    /// They differ as is documented, by these ways of the reference.
+    Documented(Vec<Imitation>),
     /// They differ.
     Different(Difference),
     /// The assembler refused a unit: a defect of the generator.
@@ -83,31 +87,42 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
         fs::write(folder.join(unified::FILE), index).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let arguments = arguments(program, tools);
-    fs::write(folder.join("replay.sh"), replay_script(program, tools.signature, &arguments))
+    fs::write(folder.join("replay.sh"), replay_script(program, &tools.signature, &arguments))
         .map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut expected = link_as(&tools.reference, Signature::Reference(tools.release), &arguments, folder, "reference")?;
-    let mut found = link_as(&tools.candidate, tools.signature, &arguments, folder, "candidate")?;
-    if let (Signature::Own, Some(output)) = (tools.signature, &mut found.output) {
+    let expected = link_as(&tools.reference, &Signature::Reference(tools.release), &arguments, folder, "reference")?;
+    let mut found = link_as(&tools.candidate, &tools.signature, &arguments, folder, "candidate")?;
+    if let (Signature::Own, Some(output)) = (&tools.signature, &mut found.output) {
         // Whoever signed it, the rest must be the same.
         *output = signed_as(output, CUWELD, signature::Signature::nvlink(tools.release))
             .map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let inputs: Vec<Vec<u8>> =
         program.units.iter().filter_map(|unit| fs::read(folder.join(format!("{}.cubin", unit.name))).ok()).collect();
-    leftovers::clear(&mut expected, &found, &inputs);
-    if tools.release != Release::oldest() {
-        leftovers::clear_barriers(&mut expected, &found);
+    match (judge(expected.clone(), &found, &inputs, tools.release), &tools.signature) {
+        (Verdict::Different(difference), Signature::Own) => {
+            let documented = documented::find(&expected, &found, &inputs, &arguments, folder, tools)?;
+            Ok(documented.map_or(Verdict::Different(difference), Verdict::Documented))
+        }
+        (verdict, _) => Ok(verdict),
     }
-    let other_code = recoded(&expected, &found, &inputs);
+}
+
+/// Compares what both linkers did.
+pub fn judge(mut expected: Outcome, found: &Outcome, inputs: &[Vec<u8>], release: &Release) -> Verdict {
+    leftovers::clear(&mut expected, found, inputs);
+    if release != Release::oldest() {
+        leftovers::clear_barriers(&mut expected, found);
+    }
+    let other_code = recoded(&expected, found, inputs);
     if let Some(Ok(_)) = other_code {
         expected.output.clone_from(&found.output);
     }
-    Ok(match (difference::between(&expected, &found), other_code) {
+    match (difference::between(&expected, found), other_code) {
         (None, Some(Ok(recoded))) => Verdict::Recoded(recoded),
         (None, _) => Verdict::Same(expected.status),
         (Some(_), Some(Err(difference))) if expected.status == found.status => Verdict::Different(difference),
         (Some(difference), _) => Verdict::Different(difference),
-    })
+    }
 }
 
 /// The words that the assembler gets for a unit.
@@ -157,7 +172,7 @@ fn arguments(program: &Program, tools: &Tools) -> Vec<String> {
 }
 
 /// A script that does the same by hand.
-fn replay_script(program: &Program, signature: Signature, arguments: &[String]) -> String {
+fn replay_script(program: &Program, signature: &Signature, arguments: &[String]) -> String {
     let mut script = String::from(
         "#!/bin/sh\n# Links this folder again: replay.sh [LINKER]. Without a linker, with the reference.\n\
          cd \"$(dirname \"$0\")\" || exit\n",
@@ -167,7 +182,9 @@ fn replay_script(program: &Program, signature: Signature, arguments: &[String]) 
         script += &format!("{ptxas} {}\n", assembler_arguments(unit).join(" "));
     }
     let note = match signature {
-        Signature::Reference(release) => format!("CUWELD_COMPAT=nvlink-{} ", release.nvlink.version),
+        Signature::Reference(release) | Signature::Without(release, _) => {
+            format!("CUWELD_COMPAT=nvlink-{} ", release.nvlink.version)
+        }
         Signature::Own => String::new(),
     };
     script += &format!("{note}\"${{1:-nvlink}}\" {}\n", arguments.join(" "));
@@ -175,16 +192,18 @@ fn replay_script(program: &Program, signature: Signature, arguments: &[String]) 
 }
 
 /// Whose name the linker under test signs with.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Signature {
     /// That of a release of the reference, to compare files: with its mistakes.
     Reference(&'static Release),
+    /// The same, but for some of the mistakes.
+    Without(&'static Release, Vec<Imitation>),
     /// Its own.
     Own,
 }
 
 /// Runs a linker and collects what it did. The output is kept as `NAME.cubin`, the messages as `NAME.txt`.
-pub fn link_as(linker: &Path, signature: Signature, arguments: &[String], folder: &Path, name: &str) -> Result<Outcome, String> {
+pub fn link_as(linker: &Path, signature: &Signature, arguments: &[String], folder: &Path, name: &str) -> Result<Outcome, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", linker.display());
     let out = folder.join("out.cubin");
     let _ = fs::remove_file(&out);
@@ -192,8 +211,12 @@ pub fn link_as(linker: &Path, signature: Signature, arguments: &[String], folder
     // Both streams go to one file: a pipe could fill up while we wait.
     let file = File::create(&text).map_err(failed)?;
     let mut command = Command::new(linker);
-    if let Signature::Reference(release) = signature {
+    if let Signature::Reference(release) | Signature::Without(release, _) = signature {
         command.env("CUWELD_COMPAT", format!("nvlink-{}", release.nvlink.version));
+    }
+    if let Signature::Without(_, mistakes) = signature {
+        let names: Vec<String> = mistakes.iter().map(|mistake| format!("{mistake:?}")).collect();
+        command.env("CUWELD_COMPAT_WITHOUT", names.join(","));
     }
     let mut child = command
         .args(arguments)

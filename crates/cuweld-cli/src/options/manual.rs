@@ -55,6 +55,10 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("CUWELD_DIAGNOSTICS", "The style of messages where --diagnostics is not given: rich, nvlink or json."),
     ("CUWELD_COMPAT, CUWELD_NOTE_AS", "The same as --compat; the second is an older name."),
     (
+        "CUWELD_COMPAT_WITHOUT",
+        "Names of ways of the imitated tool, separated by commas, that are not to be imitated. DESIGN.md lists them.",
+    ),
+    (
         "CUWELD_TOOLKIT, CUDA_HOME, CUDA_PATH, PATH, VIRTUAL_ENV, CONDA_PREFIX",
         "Where the CUDA toolkit is looked for, in this order, whose compilers are needed for PTX and link-time optimization.",
     ),

@@ -224,18 +224,21 @@ impl<'data> Facts<'_, 'data> {
         }
     }
 
-    /// For each section of code that has functions inside of it: the frame of the last of them.
+    /// For each section of code that has functions inside of it: the frame that is said last of one of them. The object's first record becomes
+    /// the last.
     fn last_inner_frames(&self, file: FileId) -> IdMap<InputSectionId, u32> {
-        let mut last: IdMap<InputSectionId, (u64, u32)> = IdMap::default();
-        for function in self.inputs.files()[file].functions.iter().map(|&symbol| &self.inputs.symbols()[symbol]) {
+        let mut last: IdMap<InputSectionId, u32> = IdMap::default();
+        let sections = self.inputs.files()[file].sections.iter().map(|id| &self.inputs.sections()[id]);
+        let info = sections.filter(|section| section.role == Role::ModuleInfo);
+        let records = info.flat_map(|section| info::records(section.data).map_while(Result::ok));
+        for record in records.filter(|record| record.attribute == Attribute::FRAME_SIZE) {
+            let named = record.symbols().next().and_then(|raw| self.inputs.symbol_of(file, raw));
+            let Some(function) = named.map(|symbol| &self.inputs.symbols()[symbol]) else { continue };
             if let (true, Place::Section(code)) = (function.is_inner_function(), function.place()) {
-                let known = last.entry(code).or_insert((function.value, function.frame));
-                if function.value >= known.0 {
-                    *known = (function.value, function.frame);
-                }
+                last.entry(code).or_insert(function.frame);
             }
         }
-        last.into_iter().map(|(code, (_, frame))| (code, frame)).collect()
+        last
     }
 
     fn is_stub(&self, symbol: InputSymbolId) -> bool {

@@ -3,7 +3,7 @@
 use super::{Bytes, Class, InViews, Memory, SectionKind, Settled, Shape};
 use crate::id::SectionId;
 use crate::phases::finalize::Output;
-use crate::phases::merge::OutputSection;
+use crate::phases::merge::{OutputSection, Piece};
 use crate::phases::number::FileSection;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_WRITE};
@@ -35,8 +35,8 @@ impl SectionKind for GlobalData {
         settled.layout.size(id) > 0
     }
 
-    fn bytes(&self, _output: &Output<'_, '_>, part: FileSection) -> Bytes {
-        written_once(part)
+    fn bytes(&self, output: &Output<'_, '_>, part: FileSection) -> Bytes {
+        written_once(output, part)
     }
 
     fn unchanged<'all>(&self, output: &'all Output<'_, '_>, part: FileSection) -> Option<Vec<(u64, &'all [u8])>> {
@@ -53,8 +53,8 @@ impl SectionKind for ModuleConstants {
         settled.layout.size(id) > 0
     }
 
-    fn bytes(&self, _output: &Output<'_, '_>, part: FileSection) -> Bytes {
-        written_once(part)
+    fn bytes(&self, output: &Output<'_, '_>, part: FileSection) -> Bytes {
+        written_once(output, part)
     }
 
     fn unchanged<'all>(&self, output: &'all Output<'_, '_>, part: FileSection) -> Option<Vec<(u64, &'all [u8])>> {
@@ -80,7 +80,18 @@ impl SectionKind for GlobalZero {
     }
 }
 
-/// Variables have the same bytes in both views.
-fn written_once(part: FileSection) -> Bytes {
-    if part.view == View::Mercury { Bytes::Shared } else { Bytes::Written }
+/// Variables have the same bytes in both views, except that in whole programs (`-ewp`) the compiler has placed functions inside of kernels,
+/// and knows their offsets in the machine code alone.
+fn written_once(output: &Output<'_, '_>, part: FileSection) -> Bytes {
+    let data = |piece: Piece, view: View| {
+        let source = output.inputs.in_view(piece.section, view);
+        source.map(|source| output.inputs.sections()[source].data).unwrap_or_default()
+    };
+    // Where both are the same, compilers store them once.
+    let is_same = |piece: Piece| {
+        let (machine, mercury) = (data(piece, View::Machine), data(piece, View::Mercury));
+        std::ptr::eq(machine, mercury) || machine == mercury
+    };
+    let is_shared = part.view == View::Mercury && output.plan.sections()[part.section].pieces.iter().all(is_same);
+    if is_shared { Bytes::Shared } else { Bytes::Written }
 }
