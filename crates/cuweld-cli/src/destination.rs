@@ -58,8 +58,10 @@ impl Destination {
         };
         let there = fs::symlink_metadata(&place).ok();
         Ok(match (found, there) {
-            // What only a folder can be called is opened, which fails.
-            (None, None) if !names_a_folder(path) => Destination::Replace(Target { place, old: None }),
+            // What only a folder can be called, and what has no name, is opened, which fails.
+            (None, None) if !names_a_folder(path) && !path.as_os_str().is_empty() => {
+                Destination::Replace(Target { place, old: None })
+            }
             (Some(found), Some(there)) if is_alone(&found) && Identity::of(&found) == Identity::of(&there) => {
                 Destination::Replace(Target { place, old: Some(found) })
             }

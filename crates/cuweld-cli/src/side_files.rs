@@ -23,9 +23,6 @@ pub fn begin_table_of_times(path: &Path) -> io::Result<Option<Pending>> {
     if !is_open && path.is_file() {
         return File::options().append(true).open(path).map(|_| None);
     }
-    if path.as_os_str().is_empty() {
-        return Err(io::ErrorKind::NotFound.into());
-    }
     let mut pending = Pending::begin(path)?;
     pending.contents.write_all(&as_text_file(TABLE_OF_TIMES))?;
     Ok(Some(pending))

@@ -17,6 +17,7 @@
 
 use crate::compare::because;
 use crate::model::{Architecture, Function, Report};
+use cuweld::pattern::matches;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -268,20 +269,6 @@ impl Kernels {
 fn grown(before: u64, now: u64, percent: f64) -> Option<String> {
     let most = before as f64 * (1.0 + percent / 100.0);
     (now > before && now as f64 > most).then(|| format!("grew from {before} to {now}, by more than {percent} %"))
-}
-
-/// Whether a name matches a pattern in which `*` stands for any run of characters.
-fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let Some(last) = parts.next_back() else { return rest.is_empty() };
-    for part in parts {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]
