@@ -71,18 +71,7 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
         return Err(Stop::Usage("no architecture is named".into()));
     }
     let output = asked.output.clone().unwrap_or_else(|| DEFAULT_OUTPUT.into());
-    // All that the targets share is read for the first, or for any.
-    let any = Target::all().first().map_or("", |target| target.name);
-    let first = match &asked.targets {
-        Targets::Named(targets) => targets.first().map_or(any, |target| target.name),
-        Targets::All => any,
-    };
-    let mut common = arguments(&asked, first, &output, false, messages)?;
-    // nvcc names it without being asked to.
-    if let Some(runtime) = runtime_library_not_named(&common) {
-        asked.link.push(runtime.into());
-        common = arguments(&asked, first, &output, false, messages)?;
-    }
+    let common = common_arguments(&mut asked, &output, messages)?;
     let renderer = messages.renderer(&common);
     bytes::report_with(&renderer);
     let early = messages.show_found_while_reading(&renderer, &common.warnings);
@@ -127,6 +116,25 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
         write(&programs, &asked, &common, &opened, &output, &mut report).and_then(|()| files.check_unchanged(&mut report));
     messages.show(&renderer, report.entries());
     Ok(written?)
+}
+
+/// The command line that the links for all targets share.
+fn common_arguments(asked: &mut DeviceLinkArguments, output: &Path, messages: &Messages) -> Result<LinkArguments, Stop> {
+    // It is read for the first, or for any.
+    let any = Target::all().first().map_or("", |target| target.name);
+    let first = match &asked.targets {
+        Targets::Named(targets) => targets.first().map_or(any, |target| target.name),
+        Targets::All => any,
+    };
+    let common = arguments(asked, first, output, false, messages)?;
+    // nvcc names it without being asked to.
+    match runtime_library_not_named(&common) {
+        Some(runtime) => {
+            asked.link.push(runtime.into());
+            arguments(asked, first, output, false, messages)
+        }
+        None => Ok(common),
+    }
 }
 
 /// Links for every target. One that fails fails the whole, after all were tried.

@@ -3,7 +3,7 @@
 use super::html::escaped;
 use super::number::{bytes, count, plural};
 use super::sentences::{change, one_line};
-use crate::compare::{ArchitectureChanges, Comparison, Total};
+use crate::compare::{ArchitectureChanges, Changed, Comparison, Total};
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("page/page.css");
@@ -80,6 +80,30 @@ pub fn html_comparison(comparison: &Comparison) -> String {
     out
 }
 
+/// A row of the table of functions that changed.
+fn changed_row(out: &mut String, changed: &Changed) {
+    let was =
+        changed.renamed_from.as_ref().map(|old| format!("<div class=\"soft\">was {}</div>", escaped(old))).unwrap_or_default();
+    let numbers: String = changed
+        .changes
+        .iter()
+        .map(|each| {
+            let class = if each.is_worse() { "up" } else { "down" };
+            format!("<div class=\"{class}\">{}</div>", escaped(&change(each)))
+        })
+        .collect();
+    let because: String = changed
+        .changes
+        .iter()
+        .map(|each| format!("<div>{}&nbsp;</div>", escaped(each.because.as_deref().unwrap_or(""))))
+        .collect();
+    _ = writeln!(
+        out,
+        "<tr><td class=\"mono\">{}{was}</td><td>{numbers}</td><td class=\"mono\">{because}</td></tr>",
+        escaped(&changed.demangled)
+    );
+}
+
 fn page_part(out: &mut String, changes: &ArchitectureChanges) {
     let cards = changes.totals.iter().filter(|total| total.old != total.new).map(|total| {
         let class = if total.new > total.old { "up" } else { "down" };
@@ -99,31 +123,7 @@ fn page_part(out: &mut String, changes: &ArchitectureChanges) {
     );
     if !changes.changed.is_empty() {
         out.push_str("<div class=\"panel\"><table class=\"plain\"><thead><tr><th>function</th><th>change</th><th>because</th></tr></thead><tbody>\n");
-        for changed in &changes.changed {
-            let was = changed
-                .renamed_from
-                .as_ref()
-                .map(|old| format!("<div class=\"soft\">was {}</div>", escaped(old)))
-                .unwrap_or_default();
-            let numbers: String = changed
-                .changes
-                .iter()
-                .map(|each| {
-                    let class = if each.is_worse() { "up" } else { "down" };
-                    format!("<div class=\"{class}\">{}</div>", escaped(&change(each)))
-                })
-                .collect();
-            let because: String = changed
-                .changes
-                .iter()
-                .map(|each| format!("<div>{}&nbsp;</div>", escaped(each.because.as_deref().unwrap_or(""))))
-                .collect();
-            _ = writeln!(
-                out,
-                "<tr><td class=\"mono\">{}{was}</td><td>{numbers}</td><td class=\"mono\">{because}</td></tr>",
-                escaped(&changed.demangled)
-            );
-        }
+        changes.changed.iter().for_each(|changed| changed_row(out, changed));
         out.push_str("</tbody></table></div>\n");
     }
     for (word, entries) in [("added", &changes.added), ("removed", &changes.removed)] {

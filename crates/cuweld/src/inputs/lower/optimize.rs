@@ -1,12 +1,11 @@
 //! Link-time optimization: intermediate code of all units becomes one PTX text, and that becomes code.
 
 use super::super::{Code, Unpacked};
-use super::arguments::{CompileOptions, Scope};
+use super::arguments::{CompileOptions, LinkTimeOptimization, Scope};
 use super::blame::{Alone, lacks_a_function, names_not_defined, one_by_one};
 use super::{Assembly, CompilerError, Compilers, IntermediateModule, Optimization, said, unavailable};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::phases::explain::undefined::needed_by;
-use crate::phases::load::Demand;
 
 /// What came out.
 pub(super) enum Outcome {
@@ -25,62 +24,73 @@ pub(super) fn optimize(
     report: &mut Report,
 ) -> Result<Outcome, Failure> {
     let Some(optimization) = &options.optimization else { return report.fatal(Message::NeedsLinkTimeOptimization {}) };
-    let recorded = Recorded::of(unpacked);
-    let max_registers = recorded.agreed(options.max_registers, report)?;
+    let max_registers = Recorded::of(unpacked).agreed(options.max_registers, report)?;
     let options = &CompileOptions { max_registers, ..options.clone() };
-    let modules = modules(unpacked);
-    let compile = |whole: bool, report: &mut Report| {
-        let arguments = options.optimizer_arguments(optimization, whole, &unpacked.host_references);
-        let text = (compilers.optimize)(&Optimization { name: options.optimized_name, modules: modules.clone(), arguments });
-        text.map(|optimized| optimized.text).or_else(|error| match error {
-            CompilerError::Crashed { how, module } => {
-                let guilty = match module.and_then(|module| modules.get(module)) {
-                    Some(module) => vec![module.name],
-                    None => {
-                        let alone = one_by_one(&modules, options, optimization, compilers);
-                        let crashes = modules.iter().zip(&alone).filter(|(_, alone)| matches!(alone, Alone::Crashes));
-                        crashes.map(|(module, _)| module.name).collect()
-                    }
-                };
-                crashed(&how, &guilty, &modules, report)
-            }
-            error => refused(error, report),
-        })
-    };
-    let assemble = |text: &[u8], relocatable: bool, report: &mut Report| {
-        let arguments = options.assembler_arguments("", relocatable);
-        said(
-            options.optimized_name,
-            (compilers.assemble)(&Assembly { name: options.optimized_name, text, arguments }),
-            options,
-            report,
-        )
-    };
-
+    let program = Program { unpacked, modules: modules(unpacked), options, optimization, compilers };
     let whole = match optimization.scope {
         Scope::Whole => true,
         Scope::Partial => false,
         Scope::Automatic => !is_partial,
     };
     if whole {
-        let text = compile(true, report)?;
+        let text = program.compile(true, report)?;
         // What the program lacks, the device runtime library may have.
-        let has_runtime = unpacked.units.iter().any(|unit| unit.demand == Demand::Runtime);
+        let has_runtime = unpacked.runtime_units().next().is_some();
         if !has_runtime || !lacks_a_function(&text) {
             let missing = if options.explain_undefined { names_not_defined(&text) } else { Vec::new() };
             if !missing.is_empty() {
-                return undefined(&missing, &modules, options, optimization, compilers, report);
+                return undefined(&missing, &program.modules, options, optimization, compilers, report);
             }
             return match optimization.emit_ptx {
                 true => Ok(Outcome::Finished(text)),
-                false => assemble(&text, false, report).map(Outcome::Finished),
+                false => program.assemble(&text, false, report).map(Outcome::Finished),
             };
         }
     }
-    let text = compile(false, report)?;
+    let text = program.compile(false, report)?;
     match optimization.emit_ptx {
         true => Ok(Outcome::Finished(text)),
-        false => assemble(&text, true, report).map(Outcome::Object),
+        false => program.assemble(&text, true, report).map(Outcome::Object),
+    }
+}
+
+/// What is optimized, and how.
+struct Program<'link> {
+    unpacked: &'link Unpacked<'link>,
+    modules: Vec<IntermediateModule<'link>>,
+    options: &'link CompileOptions,
+    optimization: &'link LinkTimeOptimization,
+    compilers: &'link Compilers<'link>,
+}
+
+impl Program<'_> {
+    /// The PTX of all modules.
+    fn compile(&self, whole: bool, report: &mut Report) -> Result<Vec<u8>, Failure> {
+        let Program { modules, options, optimization, compilers, .. } = self;
+        let arguments = options.optimizer_arguments(optimization, whole, &self.unpacked.host_references);
+        let optimized = (compilers.optimize)(&Optimization { name: options.optimized_name, modules: modules.clone(), arguments });
+        match optimized {
+            Ok(optimized) => Ok(optimized.text),
+            Err(CompilerError::Crashed { how, module }) => {
+                let guilty = match module.and_then(|module| modules.get(module)) {
+                    Some(module) => vec![module.name],
+                    None => {
+                        let alone = one_by_one(modules, options, optimization, compilers);
+                        let crashes = modules.iter().zip(&alone).filter(|(_, alone)| matches!(alone, Alone::Crashes));
+                        crashes.map(|(module, _)| module.name).collect()
+                    }
+                };
+                crashed(&how, &guilty, modules, report)
+            }
+            Err(error) => refused(error, report),
+        }
+    }
+
+    /// The object that the PTX becomes.
+    fn assemble(&self, text: &[u8], relocatable: bool, report: &mut Report) -> Result<Vec<u8>, Failure> {
+        let Program { options, compilers, .. } = self;
+        let (name, arguments) = (options.optimized_name, options.assembler_arguments("", relocatable));
+        said(name, (compilers.assemble)(&Assembly { name, text, arguments }), options, report)
     }
 }
 
@@ -98,7 +108,7 @@ fn undefined<T>(
     names: &[String],
     modules: &[IntermediateModule<'_>],
     options: &CompileOptions,
-    optimization: &super::LinkTimeOptimization,
+    optimization: &LinkTimeOptimization,
     compilers: &Compilers<'_>,
     report: &mut Report,
 ) -> Result<T, Failure> {

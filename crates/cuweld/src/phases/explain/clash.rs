@@ -51,14 +51,23 @@ impl<'inputs, 'data> Mentions<'inputs, 'data> {
     }
 
     /// What `file` has under `name`.
-    pub fn side(&self, file: FileId, name: &str) -> Option<Side<'_, 'data>> {
+    fn side(&self, file: FileId, name: &str) -> Option<Side<'_, 'data>> {
         let known = self.symbols.get(name)?;
         let &(file, symbol) = known.get(known.binary_search_by_key(&file, |&(file, _)| file).ok()?)?;
         Some(Side { mentions: self, file, symbol })
     }
 
+    /// What `first`, or the first object that mentions `name`, and `file` have under it.
+    pub fn sides(&self, name: &str, first: Option<FileId>, file: FileId) -> [Option<Side<'_, 'data>>; 2] {
+        let earlier = match first {
+            Some(first) => self.side(first, name),
+            None => self.before(file, name),
+        };
+        [earlier, self.side(file, name)]
+    }
+
     /// The first object before `file` that mentions `name`.
-    pub fn before(&self, file: FileId, name: &str) -> Option<Side<'_, 'data>> {
+    fn before(&self, file: FileId, name: &str) -> Option<Side<'_, 'data>> {
         self.of(name).next().filter(|side| side.file < file)
     }
 }

@@ -1,27 +1,29 @@
 //! Reading one object.
 
-use super::arrange::{Arrangement, is_code, is_mercury, plain_name};
+mod sections;
+mod symbols;
+
+use super::arrange::{Arrangement, is_code};
 use super::variables::Symbols;
 use super::{
-    CallRecord, Demand, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Place, Role, Rows, UnifiedEntry,
-    UnifiedTable, is_shared, name_hash,
+    CallRecord, Demand, Input, InputSection, InputSymbol, MachineSymbol, ObjectFile, Role, Rows, UnifiedEntry, UnifiedTable,
 };
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
 use crate::imitations::Imitation;
 use crate::options::{Options, ReleaseChoice};
-use crate::phases::{attributes, explain};
+use crate::phases::explain;
+use crate::propagated;
 use crate::stubs;
-use crate::views;
 use cubin::Problem;
 use cubin::callgraph::{self, Edge};
 use cubin::compat::Tag;
-use cubin::elf::{SHF_ALLOC, SHF_CUDA_MERCURY, SHF_EXECINSTR, SHT_PROGBITS, SHT_REL, SHT_RELA, SymbolRecord};
+use cubin::elf::SymbolRecord;
 use cubin::info::{self, Attribute, Record};
 use cubin::read::{File, Section};
-use cubin::relocation::{self, RelocationType};
+use cubin::relocation::RelocationType;
 use cubin::section::SectionType;
-use cubin::symbol::{Binding, SymbolKind, SymbolSection};
+use cubin::symbol::SymbolKind;
 use cubin::target::{Target, Variant, Views};
 use cubin::unified::{self, STUB_SIZE};
 
@@ -198,155 +200,6 @@ impl<'data> Reader<'_, 'data> {
         self.arrangement.order().iter().filter_map(|&index| self.file.section(index))
     }
 
-    fn read_sections(&self, sections: &mut [InputSection<'data>]) -> Result<(), Damage> {
-        let count = self.file.sections().len();
-        if count != sections.len() {
-            return Err(changed());
-        }
-        for (section, row) in self.arranged().zip(sections.iter_mut()) {
-            let (name, kind, flags) = plain_header(section);
-            let role = role_of(name, kind, flags, section.header.info);
-            let target = match role {
-                Role::FunctionInfo | Role::FunctionConstants(_) | Role::KernelShared | Role::Relocations { .. } => {
-                    let index = section.header.info;
-                    let target = self.arrangement.target(section, index);
-                    Some(target.ok_or_else(|| Damage::of(section, format!("belongs to section {index} of {count}")))?)
-                }
-                _ => None,
-            };
-            let machine = self.arrangement.machine(section.index);
-            // The alignment of code is that of the machine code.
-            let aligned = match (role, machine.and_then(|id| self.arrangement.order().get(id.index()))) {
-                (Role::Text, Some(&index)) => self.file.section(index).unwrap_or(section),
-                _ => section,
-            };
-            let align = aligned.header.align.max(1);
-            // Compilers align the file as well, so that a larger one has its place in it.
-            let largest = MAX_ALIGN.max(self.file.bytes().len() as u64);
-            let Some(align) = u32::try_from(align).ok().filter(|_| align.is_power_of_two() && align <= largest) else {
-                return Err(Damage::of(section, format!("alignment {align:#x} is not a power of two up to {largest:#x}")));
-            };
-            // Shared memory that is reserved takes room in the file where there are two views.
-            let most = if role == Role::ReservedShared { MAX_SHARED } else { MAX_SIZE };
-            if section.header.size > most {
-                return Err(Damage::of(section, format!("size {:#x} is more than any GPU has", section.header.size)));
-            }
-            let later_entry_without_addend = match role {
-                Role::Relocations { explicit_addends } => {
-                    let mut later = relocation::entries(section)?.skip(1);
-                    explicit_addends && later.any(|entry| entry.addend == 0)
-                }
-                _ => false,
-            };
-            *row = InputSection {
-                name,
-                role,
-                kind,
-                flags,
-                align,
-                // The first header may hold a number that has found no room in the file header.
-                size: if kind == SectionType::NULL { 0 } else { section.header.size },
-                data: section.data,
-                target,
-                machine,
-                later_entry_without_addend,
-                ..InputSection::BLANK
-            };
-        }
-        // From the last to the first, so that each list comes out in section order.
-        for index in (0..sections.len()).rev() {
-            if let Some(target) = sections[index].target {
-                sections[index].next_attached = sections[target.index()].first_attached;
-                sections[target.index()].first_attached = Some(InputSectionId::from_index(index));
-            }
-        }
-        Ok(())
-    }
-
-    /// The symbols. Sections learn what function they are the code of.
-    fn read_symbols(&self, rows: &mut Rows<'_, 'data>) -> Result<Symbols, Damage> {
-        let table = match self.views {
-            Views::One => self.file.symbol_table(),
-            Views::Two => self.file.mercury_symbol_table(),
-        };
-        let raw = self.file.each_linked_symbol(self.views)?;
-        let table = table.and_then(|index| self.file.section(index));
-        if raw.len() != rows.symbols.len() {
-            return Err(changed());
-        }
-        let mut found = Symbols::default();
-        for (index, (symbol, (row, hash))) in raw.zip(rows.symbols.iter_mut().zip(rows.name_hashes.iter_mut())).enumerate() {
-            let symbol = symbol?;
-            let problem = |text: String| match table {
-                Some(section) => Damage::at(section, index as u64 * SymbolRecord::SIZE as u64, text),
-                None => Damage(text),
-            };
-            let place = match symbol.section {
-                SymbolSection::Undefined => Place::Undefined,
-                SymbolSection::Common => Place::Common,
-                SymbolSection::Index(section) => match self.arrangement.id(section) {
-                    Some(section) => Place::Section(section),
-                    None => return Err(problem(format!("symbol '{}' is in section {section}, which is missing", symbol.name))),
-                },
-                SymbolSection::Absolute | SymbolSection::Reserved(_) => {
-                    return Err(problem(format!("symbol '{}' is in a section of unknown kind", symbol.name)));
-                }
-            };
-            let id = InputSymbolId::from_index(index);
-            let home =
-                if let Place::Section(section) = place { Some((section, rows.sections[section.index()].role)) } else { None };
-            if let (Some((section, role)), SymbolKind::FUNCTION) = (home, symbol.kind) {
-                let code = &mut rows.sections[section.index()];
-                if role != Role::Text {
-                    return Err(problem(format!(
-                        "function '{}' is defined in '{}', which holds no code",
-                        symbol.name, code.name
-                    )));
-                }
-                if symbol.value == 0 {
-                    code.owner.get_or_insert(id);
-                }
-            }
-            let alignment_is_value = place == Place::Common || is_shared(symbol.other);
-            if alignment_is_value
-                && place != Place::Undefined
-                && !(symbol.value.max(1).is_power_of_two() && symbol.value <= MAX_ALIGN)
-            {
-                return Err(problem(format!("symbol '{}' has alignment {:#x}", symbol.name, symbol.value)));
-            }
-            if symbol.size > MAX_SIZE || symbol.value > MAX_SIZE {
-                return Err(problem(format!("symbol '{}' reaches past any GPU's memory", symbol.name)));
-            }
-            *row = InputSymbol {
-                name: symbol.name,
-                // There can be very many, so this is not put off until all ids are made to count from there.
-                section: home.map(|(section, _)| InputSectionId::from_index(rows.first_section + section.index())),
-                is_common: place == Place::Common,
-                value: symbol.value,
-                size: symbol.size,
-                binding: symbol.binding,
-                kind: symbol.kind,
-                other: symbol.other,
-                ..InputSymbol::BLANK
-            };
-            *hash = if symbol.binding == Binding::LOCAL { 0 } else { name_hash(symbol.name.as_bytes()) };
-            found.add(id, row, home);
-        }
-        for (section, raw) in rows.sections.iter().zip(self.arranged()).take(self.arrangement.linked()) {
-            if section.role == Role::Text && section.owner.is_some() && section.data.is_empty() {
-                return Err(Damage::of(raw, "a function has no code".into()));
-            }
-        }
-        let owner = |function: InputSymbolId| match rows.symbols[function.index()].place() {
-            Place::Section(section) => rows.sections[section.index() - rows.first_section].owner,
-            _ => Some(function),
-        };
-        found
-            .place_inner_functions(owner)
-            .map_err(|inner| Damage(format!("function '{}' is inside the code of no other", rows.symbols[inner.index()].name)))?;
-        Ok(found)
-    }
-
     /// What the machine view says of the symbols, where there are two.
     fn read_machine_symbols(&self, symbols: &[InputSymbol<'data>], rows: &mut [MachineSymbol]) -> Result<(), Damage> {
         let table = self.file.symbol_table().and_then(|index| self.file.section(index));
@@ -379,13 +232,13 @@ impl<'data> Reader<'_, 'data> {
             let wrong_form = |record: &Record<'_>| Damage::of(raw, format!("attribute {} is of a wrong form", record.attribute));
             for record in section.machine.map(|id| info::records(sections[id.index()].data)).into_iter().flatten() {
                 let record = record.map_err(|error| error.in_section(raw))?;
-                if attributes::is_of_wrong_form(&record) {
+                if propagated::is_of_wrong_form(&record) {
                     return Err(wrong_form(&record));
                 }
             }
             for record in info::records(section.data) {
                 let record = record.map_err(|error| error.in_section(raw))?;
-                if attributes::is_of_wrong_form(&record) {
+                if propagated::is_of_wrong_form(&record) {
                     return Err(wrong_form(&record));
                 }
                 for symbol in record.symbols() {
@@ -543,53 +396,6 @@ fn check_compatibility(section: &Section<'_>) -> Result<(), Damage> {
 const MAX_ALIGN: u64 = 1 << 20;
 /// Far above the memory of any GPU; sums of as many sizes as there are sections stay below 64 bits.
 const MAX_SIZE: u64 = 1 << 40;
-
-/// Above the shared memory of any GPU.
-const MAX_SHARED: u64 = 1 << 20;
-
-/// Name, type and flags of a section, as if there were but one view.
-fn plain_header<'data>(section: &Section<'data>) -> (&'data str, SectionType, u64) {
-    let (kind, flags) = (section.kind(), section.header.flags & !SHF_CUDA_MERCURY);
-    match kind {
-        _ if !is_mercury(section) => (section.name, kind, section.header.flags),
-        SectionType::CAPSULE => {
-            let name = plain_name(section);
-            let is_stub = name.starts_with(unified::STUB_PREFIX);
-            let kind = if is_stub { SectionType::UNIFIED_FUNCTIONS } else { views::plain_kind(kind) };
-            (name, kind, SHF_ALLOC | SHF_EXECINSTR)
-        }
-        _ => (plain_name(section), views::plain_kind(kind), flags),
-    }
-}
-
-/// What a section is for, by its type, flags and name.
-fn role_of(name: &str, kind: SectionType, flags: u64, info: u32) -> Role {
-    match kind {
-        SectionType(SHT_PROGBITS) if flags & SHF_EXECINSTR != 0 => Role::Text,
-        SectionType(SHT_PROGBITS) => Role::Debug,
-        SectionType(SHT_REL) => Role::Relocations { explicit_addends: false },
-        SectionType(SHT_RELA) => Role::Relocations { explicit_addends: true },
-        SectionType::INFO if name == ".nv.info" => Role::ModuleInfo,
-        SectionType::INFO => Role::FunctionInfo,
-        SectionType::UNIFIED_FUNCTIONS => Role::Text,
-        SectionType::UNIFIED_DATA => Role::UnifiedData,
-        SectionType::UNIFIED_FUNCTION_ENTRIES => Role::UnifiedEntries(UnifiedTable::Functions),
-        SectionType::UNIFIED_DATA_ENTRIES => Role::UnifiedEntries(UnifiedTable::Variables),
-        SectionType::UNIFIED_INDEX => Role::UnifiedIndex,
-        SectionType::GLOBAL_INIT => Role::GlobalData,
-        SectionType::GLOBAL => Role::GlobalZero,
-        SectionType::SHARED if info != 0 => Role::KernelShared,
-        SectionType::SHARED => Role::ModuleShared,
-        SectionType::RESERVED_SHARED => Role::ReservedShared,
-        SectionType::COMPAT => Role::Compatibility,
-        kind => match kind.constant_bank() {
-            Some(bank) if info != 0 => Role::FunctionConstants(bank),
-            Some(bank) => Role::ModuleConstants(bank),
-            None if name == ".note.nv.tkinfo" => Role::ToolNotes,
-            None => Role::Structure,
-        },
-    }
-}
 
 /// How many bytes from its offset on a relocation may change.
 fn extent(kind: RelocationType) -> u64 {

@@ -174,12 +174,9 @@ impl<'data> Clash<'data> {
             Owner::Nobody => "<input>".to_owned(),
         };
         let here = file_name(file);
-        let sides = |name: &str, first: Owner| {
-            let earlier = match first {
-                Owner::File(first) => mentions.side(first, name),
-                Owner::Nobody => mentions.before(file, name),
-            };
-            [earlier, mentions.side(file, name)]
+        let sides = |name: &str, first: Owner| match first {
+            Owner::File(first) => mentions.sides(name, Some(first), file),
+            Owner::Nobody => mentions.sides(name, None, file),
         };
         let say = |message: Message, name: &str, headline: &str| {
             Diagnostic::new(message).headline(format!("'{}' {headline}", explain::shown(name)))
@@ -187,9 +184,8 @@ impl<'data> Clash<'data> {
         match *self {
             Clash::Kernel { name } => {
                 let message = Message::NotAKernelEverywhere { name: name.into() };
-                let sides = [mentions.before(file, name), mentions.side(file, name)];
-                explain::add_sides(say(message, name, "is a kernel in one object and none in another"), &sides)
-                    .hint("declare it __global__ everywhere, or nowhere")
+                let diagnostic = say(message, name, "is a kernel in one object and none in another");
+                explain::add_sides(diagnostic, &sides(name, Owner::Nobody)).hint("declare it __global__ everywhere, or nowhere")
             }
             Clash::Space { name, first, .. } => {
                 let message = Message::SpaceMismatch { name: name.into(), file: here, first: owner_name(first) };
@@ -212,9 +208,8 @@ impl<'data> Clash<'data> {
             }
             Clash::Common { name, file: larger } => {
                 let message = Message::CommonLargerThanDefinition { name: name.into(), file: file_name(larger) };
-                let sides = [mentions.before(file, name), mentions.side(file, name)];
-                explain::add_sides(say(message, name, "is defined larger without a value than with one"), &sides)
-                    .hint("declare it extern where it has no value")
+                let diagnostic = say(message, name, "is defined larger without a value than with one");
+                explain::add_sides(diagnostic, &sides(name, Owner::Nobody)).hint("declare it extern where it has no value")
             }
             Clash::Prototype { name, first } => {
                 let message = Message::PrototypeMismatch { name: name.into(), file: here, first: file_name(first) };

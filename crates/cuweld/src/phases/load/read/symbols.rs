@@ -1,0 +1,108 @@
+//! The symbols of an object.
+
+use super::{Damage, MAX_ALIGN, MAX_SIZE, Reader, changed};
+use crate::id::{Id, InputSectionId, InputSymbolId};
+use crate::phases::load::variables::Symbols;
+use crate::phases::load::{InputSymbol, Place, Role, Rows, is_shared, name_hash};
+use cubin::elf::SymbolRecord;
+use cubin::symbol::{Binding, Symbol, SymbolKind, SymbolSection};
+use cubin::target::Views;
+
+impl<'data> Reader<'_, 'data> {
+    /// The symbols. Sections learn what function they are the code of.
+    pub(super) fn read_symbols(&self, rows: &mut Rows<'_, 'data>) -> Result<Symbols, Damage> {
+        let table = match self.views {
+            Views::One => self.file.symbol_table(),
+            Views::Two => self.file.mercury_symbol_table(),
+        };
+        let raw = self.file.each_linked_symbol(self.views)?;
+        let table = table.and_then(|index| self.file.section(index));
+        if raw.len() != rows.symbols.len() {
+            return Err(changed());
+        }
+        let mut found = Symbols::default();
+        for (index, (symbol, (row, hash))) in raw.zip(rows.symbols.iter_mut().zip(rows.name_hashes.iter_mut())).enumerate() {
+            let symbol = symbol?;
+            let problem = |text: String| match table {
+                Some(section) => Damage::at(section, index as u64 * SymbolRecord::SIZE as u64, text),
+                None => Damage(text),
+            };
+            let place = self.place(&symbol).map_err(problem)?;
+            let id = InputSymbolId::from_index(index);
+            let home =
+                if let Place::Section(section) = place { Some((section, rows.sections[section.index()].role)) } else { None };
+            if let (Some((section, role)), SymbolKind::FUNCTION) = (home, symbol.kind) {
+                let code = &mut rows.sections[section.index()];
+                if role != Role::Text {
+                    let text = format!("function '{}' is defined in '{}', which holds no code", symbol.name, code.name);
+                    return Err(problem(text));
+                }
+                if symbol.value == 0 {
+                    code.owner.get_or_insert(id);
+                }
+            }
+            check(&symbol, place).map_err(problem)?;
+            *row = InputSymbol {
+                name: symbol.name,
+                // Hot: one per symbol, so this is not put off until all ids are made to count from there.
+                section: home.map(|(section, _)| InputSectionId::from_index(rows.first_section + section.index())),
+                is_common: place == Place::Common,
+                value: symbol.value,
+                size: symbol.size,
+                binding: symbol.binding,
+                kind: symbol.kind,
+                other: symbol.other,
+                ..InputSymbol::BLANK
+            };
+            *hash = if symbol.binding == Binding::LOCAL { 0 } else { name_hash(symbol.name.as_bytes()) };
+            found.add(id, row, home);
+        }
+        self.place_inner_functions(found, rows)
+    }
+
+    /// Where a symbol is defined.
+    #[inline(always)] // Hot: one per symbol.
+    fn place(&self, symbol: &Symbol<'data>) -> Result<Place, String> {
+        match symbol.section {
+            SymbolSection::Undefined => Ok(Place::Undefined),
+            SymbolSection::Common => Ok(Place::Common),
+            SymbolSection::Index(section) => match self.arrangement.id(section) {
+                Some(section) => Ok(Place::Section(section)),
+                None => Err(format!("symbol '{}' is in section {section}, which is missing", symbol.name)),
+            },
+            SymbolSection::Absolute | SymbolSection::Reserved(_) => {
+                Err(format!("symbol '{}' is in a section of unknown kind", symbol.name))
+            }
+        }
+    }
+
+    /// Puts functions inside of others behind those, once every code section knows its function.
+    fn place_inner_functions(&self, mut found: Symbols, rows: &Rows<'_, 'data>) -> Result<Symbols, Damage> {
+        for (section, raw) in rows.sections.iter().zip(self.arranged()).take(self.arrangement.linked()) {
+            if section.role == Role::Text && section.owner.is_some() && section.data.is_empty() {
+                return Err(Damage::of(raw, "a function has no code".into()));
+            }
+        }
+        let owner = |function: InputSymbolId| match rows.symbols[function.index()].place() {
+            Place::Section(section) => rows.sections[section.index() - rows.first_section].owner,
+            _ => Some(function),
+        };
+        found
+            .place_inner_functions(owner)
+            .map_err(|inner| Damage(format!("function '{}' is inside the code of no other", rows.symbols[inner.index()].name)))?;
+        Ok(found)
+    }
+}
+
+/// Checks alignment and size of a symbol.
+#[inline(always)] // Hot: one per symbol.
+fn check(symbol: &Symbol<'_>, place: Place) -> Result<(), String> {
+    let alignment_is_value = (place == Place::Common || is_shared(symbol.other)) && place != Place::Undefined;
+    if alignment_is_value && !(symbol.value.max(1).is_power_of_two() && symbol.value <= MAX_ALIGN) {
+        return Err(format!("symbol '{}' has alignment {:#x}", symbol.name, symbol.value));
+    }
+    if symbol.size > MAX_SIZE || symbol.value > MAX_SIZE {
+        return Err(format!("symbol '{}' reaches past any GPU's memory", symbol.name));
+    }
+    Ok(())
+}
