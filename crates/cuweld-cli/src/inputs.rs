@@ -41,9 +41,9 @@ pub struct Files<'arguments> {
 struct File<'arguments> {
     path: Cow<'arguments, Path>,
     bytes: Bytes,
+    /// What they are.
+    kind: Kind,
     demand: Demand,
-    /// Whether it holds code, but is none.
-    is_container: bool,
     /// Which of the inputs, in link order, it is or belongs to.
     item: usize,
     /// For members of thin archives.
@@ -81,7 +81,7 @@ impl<'arguments> Files<'arguments> {
     /// count.
     pub fn size(&self) -> usize {
         let likely = self.files.iter().filter(|file| file.demand != Demand::Runtime);
-        let size = |file: &File<'_>| file.bytes.as_ref().len() * if file.is_container { 2 } else { 1 };
+        let size = |file: &File<'_>| file.bytes.as_ref().len() * if matches!(file.kind, Kind::Cubin(_)) { 1 } else { 2 };
         likely.map(size).fold(0, usize::saturating_add)
     }
 
@@ -156,7 +156,8 @@ impl File<'_> {
             Some(Ok(path)) => Cow::Owned(path.to_string_lossy().into_owned()),
             _ => self.path.to_string_lossy(),
         };
-        RawInput { name: self.name(), path, bytes: self.bytes.as_ref(), member: self.member.is_some(), demand: self.demand }
+        let (kind, member, demand) = (self.kind, self.member.is_some(), self.demand);
+        RawInput { name: self.name(), path, bytes: self.bytes.as_ref(), kind, member, demand }
     }
 }
 
@@ -200,8 +201,7 @@ fn read_all<'arguments>(arguments: &'arguments LinkArguments, files: &mut Files<
             continue;
         }
         let demand = demand(item, &path, is_archive, arguments);
-        let is_container = !matches!(kind, Kind::Cubin(_));
-        let file = File { path, bytes, demand, is_container, item: index, member: None };
+        let file = File { path, bytes, kind, demand, item: index, member: None };
         match kind {
             Kind::ThinArchive => add_members(&file, 0, files)?,
             _ => files.files.push(file),
@@ -316,9 +316,8 @@ fn add_members(archive: &File<'_>, depth: u8, files: &mut Files<'_>) -> Result<(
         let origin = archive.member.as_ref().map_or_else(|| archive.path.to_path_buf(), |nested| nested.origin.clone());
         let member = Some(Box::new(Member { name, origin }));
         let kind = identify(bytes.as_ref());
-        let is_container = !matches!(kind, Kind::Cubin(_));
         let (path, demand, item) = (Cow::Owned(path), archive.demand, archive.item);
-        let file = File { path, bytes, demand, is_container, item, member };
+        let file = File { path, bytes, kind, demand, item, member };
         match kind {
             Kind::ThinArchive if depth < MAX_DEPTH => add_members(&file, depth + 1, files)?,
             _ => files.files.push(file),

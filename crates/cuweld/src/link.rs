@@ -8,9 +8,9 @@ use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
 use crate::phases::stages::{Planned, Settled};
 use crate::phases::{
-    attributes, callgraph, components, early_exit, finalize, image_size, info, intern, layout, listing, live, load,
+    admission, attributes, callgraph, components, early_exit, finalize, image_size, info, intern, layout, listing, live, load,
     machine_debug, merge, names, number, propagate, references, registers, relocate, reserved, resolve, undefined, unified,
-    usage, verify, versions, whole_programs, why_live,
+    usage, verify, why_live,
 };
 
 /// Links `inputs`, and lets `save` do with the file what it will.
@@ -23,8 +23,7 @@ pub fn link_with<Image>(
 ) -> Result<Linked<Image>, Failure> {
     // Read and check everything once. From here on, offsets, indices and sizes of inputs are known to be valid.
     let inputs = &observer.phase(Phase::Load, || load::load(inputs, options, report))??;
-    versions::check(inputs, options, report)?;
-    whole_programs::check(inputs, options, report)?;
+    admission::check(inputs, options, report)?;
     let room = image_size::find(inputs, options);
     // One number per name.
     let interned = observer.phase(Phase::Intern, || intern::intern(inputs))?;
@@ -62,7 +61,7 @@ pub fn link_with<Image>(
     let outline = observer.phase(Phase::Check, || {
         let account = why_live::list(&why_live::Facts { inputs, resolution, graph, live, attributes, options }, report);
         undefined::check(inputs, resolution, live, options, report);
-        versions::check_parameters(inputs, resolution, options, report);
+        admission::check_parameters(inputs, resolution, options, report);
         verify::check(inputs, resolution, live, plan, options, report);
         reserved::check(&reserved::Facts { resolution, live, attributes, properties }, options, report);
         let facts = registers::Facts { inputs, resolution, graph, usage, live, attributes, properties, plan };

@@ -22,6 +22,7 @@ pub use packed::Packed;
 pub use unpack::nothing_to_link;
 
 use crate::phases::load::Demand;
+use fatbin::{Kind, identify};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -35,6 +36,8 @@ pub struct RawInput<'data> {
     pub path: Cow<'data, str>,
     /// Its contents.
     pub bytes: &'data [u8],
+    /// What they are.
+    pub kind: Kind,
     /// Whether it is a member of an archive. Of those, the ones without code for the target are passed over in silence.
     pub member: bool,
     /// Whether it takes part in any case.
@@ -45,7 +48,7 @@ impl<'data> RawInput<'data> {
     /// A file that takes part in any case.
     pub fn new(name: impl Into<Cow<'data, str>>, bytes: &'data [u8]) -> Self {
         let name = name.into();
-        RawInput { path: name.clone(), name, bytes, member: false, demand: Demand::Always }
+        RawInput { path: name.clone(), name, bytes, kind: identify(bytes), member: false, demand: Demand::Always }
     }
 }
 
@@ -177,7 +180,7 @@ pub struct Skipped {
 #[non_exhaustive]
 pub enum Why {
     /// It is a file of a kind that holds nothing to link.
-    Kind(fatbin::Kind),
+    Kind(Kind),
     /// A host object without device code.
     NoDeviceCode,
     /// Its device code is linked already: it was not compiled to be linked (`-rdc=true`), or it is the output of a device link.

@@ -25,7 +25,7 @@ impl<'data> OpenInputs<'data> {
         let size = inputs.iter().map(|input| input.bytes.len() as u64).sum();
         let mut found = Vec::new();
         for input in inputs {
-            match identify(input.bytes) {
+            match input.kind {
                 Kind::Archive | Kind::ThinArchive => {
                     let archive = Archive::parse(input.bytes).map_err(|error| damaged(&input.name, &error))?;
                     let mut room = NAMES_ROOM + NAMES_GROWTH * input.bytes.len();
@@ -115,11 +115,12 @@ fn add_members<'data>(
             let problem = "the names of its members are too long".to_owned();
             Box::new(Message::BadContainer { file: input.name.to_string(), problem })
         })?;
-        if matches!(identify(bytes), Kind::Archive) {
+        let kind = identify(bytes);
+        if matches!(kind, Kind::Archive) {
             let nested = archive.parse_nested(&member, bytes).map_err(|error| damaged(name, &error))?;
             add_members(&nested, input, &member_name, room, found)?;
         } else {
-            found.push(RawInput { name: member_name.into(), bytes, member: true, ..input.clone() });
+            found.push(RawInput { name: member_name.into(), bytes, kind, member: true, ..input.clone() });
         }
     }
     Ok(())
@@ -127,7 +128,7 @@ fn add_members<'data>(
 
 fn tell(input: RawInput<'_>, unknown: Unknown) -> Result<Opened<'_>, Box<Message>> {
     let bytes = input.bytes;
-    let contents = match identify(bytes) {
+    let contents = match input.kind {
         Kind::Cubin(_) => Content::Cubin(bytes),
         Kind::Fatbin => Content::Fatbin(bytes),
         Kind::Ptx => Content::Ptx(bytes),

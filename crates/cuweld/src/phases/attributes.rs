@@ -1,87 +1,13 @@
-//! Attributes: what the info records of each function say about the things that flow through the call graph.
-//!
-//! [`FLOWING`] lists the attributes that a kernel takes over from the functions it calls, and how.
+//! Attributes: what the info records of each live function say.
 
 use super::live::LiveSet;
 use super::load::{Inputs, Role};
 use super::resolve::Resolution;
 use crate::id::{FileId, FunctionId, Id, IdVec, InputSectionId};
-use cubin::info::{self, Attribute, Record, format};
+use crate::propagated::{BARRIERS_SHIFT, PROPAGATED, propagated_row};
+use cubin::info::{self, Attribute};
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// How the values of a kernel and of the functions it reaches make one.
-#[derive(Copy, Clone, Debug, Eq, PartialEq)]
-pub enum Combine {
-    /// There is no value: one record says it for all.
-    Presence,
-    /// The largest.
-    Largest,
-    /// The sum, each function counted once. The largest number means that it is unknown, and so is the sum then.
-    Sum,
-    /// The one that was read last.
-    Last,
-    /// A list of functions from outside of the link: every one once.
-    Functions,
-    /// A list of words: every one once. Only kernels keep it.
-    Words,
-}
-
-/// An attribute that is propagated from functions to the entry functions that reach them.
-#[derive(Debug)]
-pub struct FlowingAttribute {
-    /// Which.
-    pub attribute: Attribute,
-    /// How values combine.
-    pub combine: Combine,
-    /// The format of a record that is made for a kernel that has none.
-    pub format: u8,
-}
-
-const fn flowing(attribute: Attribute, combine: Combine, format: u8) -> FlowingAttribute {
-    FlowingAttribute { attribute, combine, format }
-}
-
-/// The propagated attributes, in the order in which records of them are made for a program's only kernel.
-pub const FLOWING: [FlowingAttribute; 10] = [
-    flowing(Attribute::CTAIDZ_USED, Combine::Presence, format::NO_VALUE),
-    flowing(Attribute::RESERVED_SMEM_USED, Combine::Presence, format::NO_VALUE),
-    flowing(Attribute::VRC_CTA_INIT_COUNT, Combine::Largest, format::BYTE),
-    flowing(Attribute::TCGEN05_1CTA_USED, Combine::Presence, format::NO_VALUE),
-    flowing(Attribute::TCGEN05_2CTA_USED, Combine::Presence, format::NO_VALUE),
-    flowing(Attribute::NUM_BARRIERS, Combine::Largest, format::BYTE),
-    flowing(Attribute::REG_RECONFIG, Combine::Last, format::NO_VALUE),
-    flowing(Attribute::NUM_MBARRIERS, Combine::Sum, format::HALF),
-    flowing(Attribute::EXTERNS, Combine::Functions, format::SIZED),
-    flowing(Attribute::AT_ENTRY_FRAGMENTS, Combine::Words, format::SIZED),
-];
-
-/// The row of an attribute in [`FLOWING`].
-pub fn flowing_row(attribute: Attribute) -> Option<usize> {
-    FLOWING.iter().position(|row| row.attribute == attribute)
-}
-
-/// Whether a record has a payload where others of its attribute have none, or the other way round. That matters where the link
-/// changes the value; all others stay as they are.
-pub fn is_of_wrong_form(record: &Record<'_>) -> bool {
-    HAS_PAYLOAD[usize::from(record.attribute.0)].is_some_and(|payload| payload != (record.format == format::SIZED))
-}
-
-/// For attributes whose value the link changes: whether their records have a payload.
-static HAS_PAYLOAD: [Option<bool>; 256] = {
-    let mut table = [None; 256];
-    table[Attribute::SYNC_STACK.0 as usize] = Some(false);
-    table[Attribute::SPARSE_MMA_MASK.0 as usize] = Some(false);
-    let mut row = 0;
-    while row < FLOWING.len() {
-        table[FLOWING[row].attribute.0 as usize] = Some(FLOWING[row].format == format::SIZED);
-        row += 1;
-    }
-    table
-};
-
-/// Where the flags of a code section hold the number of named barriers: objects of CUDA 12 and before have no record of it.
-pub const BARRIERS_SHIFT: u32 = 20;
 
 /// When a record was read: objects in order, sections in order, records in order.
 pub type Moment = (InputSectionId, u32);
@@ -90,8 +16,8 @@ pub type Moment = (InputSectionId, u32);
 #[derive(Debug)]
 pub struct Attributes {
     of: IdVec<FunctionId, FunctionAttributes>,
-    /// For every so many functions, what flows from each of them.
-    flowing: Vec<Vec<Flowing>>,
+    /// For every [`BLOCK`] functions, the propagated attributes of each of them.
+    propagated: Vec<Vec<PropagatedValue>>,
     any_sparsity: bool,
 }
 
@@ -112,8 +38,8 @@ pub struct FunctionAttributes {
     pub return_stack: Option<u32>,
     /// Which sparse matrix instructions it uses, if it says so.
     pub sparsity: Option<u16>,
-    /// Which of those attributes of its block of functions that flow are its own, each once.
-    flowing: Range<usize>,
+    /// Which of the propagated attributes of its block of functions are its own, each once.
+    propagated: Range<usize>,
     /// How many named barriers it uses, where its code section says so and no record: objects of CUDA 12 and before.
     pub barriers_of_section: Option<u16>,
     /// Functions it uses that something outside of the link provides, or kernels it launches; as listed, before the link.
@@ -124,8 +50,8 @@ pub struct FunctionAttributes {
 
 /// What the records of a function say of a propagated attribute.
 #[derive(Copy, Clone, Debug)]
-pub struct Flowing {
-    /// The row in [`FLOWING`].
+pub struct PropagatedValue {
+    /// The row in [`PROPAGATED`].
     pub row: usize,
     /// The largest value.
     pub largest: u16,
@@ -135,7 +61,7 @@ pub struct Flowing {
     pub first: Moment,
 }
 
-/// How many functions are read in one go. What flows from each of them would be a small list; one long list for all takes less time.
+/// How many functions share a list of propagated attributes: a list for each would take an allocation for each.
 const BLOCK: usize = 256;
 
 impl Attributes {
@@ -144,19 +70,19 @@ impl Attributes {
         &self.of[function]
     }
 
-    /// What flows from a function, each attribute once.
-    pub fn flowing(&self, function: FunctionId) -> &[Flowing] {
-        &self.flowing[function.index() / BLOCK][self.of[function].flowing.clone()]
+    /// The propagated attributes of a function, each once.
+    pub fn propagated(&self, function: FunctionId) -> &[PropagatedValue] {
+        &self.propagated[function.index() / BLOCK][self.of[function].propagated.clone()]
     }
 
     /// A function's value of a propagated attribute.
     pub fn value(&self, function: FunctionId, row: usize) -> Option<u16> {
-        self.flowing(function).iter().find(|known| known.row == row).map(|known| known.last)
+        self.propagated(function).iter().find(|known| known.row == row).map(|known| known.last)
     }
 
     /// Whether a function has a record of a propagated attribute.
     pub fn has_record(&self, function: FunctionId, row: usize) -> bool {
-        let is_barriers = FLOWING[row].attribute == Attribute::NUM_BARRIERS;
+        let is_barriers = PROPAGATED[row].attribute == Attribute::NUM_BARRIERS;
         self.value(function, row).is_some() && !(is_barriers && self.of[function].barriers_of_section.is_some())
     }
 
@@ -170,30 +96,30 @@ impl Attributes {
 pub fn read(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet) -> Attributes {
     let mut of = vec![FunctionAttributes::default(); resolution.functions().len()];
     let blocks = of.par_chunks_mut(BLOCK).enumerate().map(|(block, of)| {
-        let mut flowing = Vec::with_capacity(of.len());
+        let mut propagated = Vec::with_capacity(of.len());
         for (index, attributes) in of.iter_mut().enumerate() {
             let function = FunctionId::from_index(block * BLOCK + index);
             let is_alias = resolution.functions()[function].alias_of.is_some();
             if let (Some(code), true, false) = (resolution.code(inputs, function), live.contains(function), is_alias) {
-                *attributes = read_one(inputs, resolution, function, code, &mut flowing);
+                *attributes = read_one(inputs, resolution, function, code, &mut propagated);
             }
         }
-        flowing
+        propagated
     });
-    let flowing = blocks.collect();
+    let propagated = blocks.collect();
     let any_sparsity = of.iter().any(|attributes| attributes.sparsity.is_some());
-    Attributes { of: IdVec::from(of), flowing, any_sparsity }
+    Attributes { of: IdVec::from(of), propagated, any_sparsity }
 }
 
-/// Reads the records of a function, and adds what flows from it to a list.
+/// Reads the records of a function, and adds its propagated attributes to a list.
 fn read_one(
     inputs: &Inputs<'_>,
     resolution: &Resolution<'_>,
     function: FunctionId,
     code: InputSectionId,
-    flowing: &mut Vec<Flowing>,
+    propagated: &mut Vec<PropagatedValue>,
 ) -> FunctionAttributes {
-    let start = flowing.len();
+    let start = propagated.len();
     let file = inputs.file_of_section(code);
     let mut result = FunctionAttributes::default();
     if let Some(definition) = resolution.symbols()[resolution.functions()[function].symbol].definition {
@@ -206,13 +132,13 @@ fn read_one(
     let Some(info) = info else { return result };
     result.info = Some((file, info));
     let barriers = (inputs.sections()[code].flags >> BARRIERS_SHIFT) as u8;
-    if let (1.., Some(row)) = (barriers, flowing_row(Attribute::NUM_BARRIERS)) {
+    if let (1.., Some(row)) = (barriers, propagated_row(Attribute::NUM_BARRIERS)) {
         result.barriers_of_section = Some(barriers.into());
-        note(flowing, start, row, barriers.into(), (info, u32::MAX));
+        note(propagated, start, row, barriers.into(), (info, u32::MAX));
     }
     for (position, record) in info::records(inputs.sections()[info].data).map_while(Result::ok).enumerate() {
-        if let Some(row) = flowing_row(record.attribute) {
-            note(flowing, start, row, record.value, (info, position as u32));
+        if let Some(row) = propagated_row(record.attribute) {
+            note(propagated, start, row, record.value, (info, position as u32));
         }
         match record.attribute {
             Attribute::MAXREG_COUNT => result.register_limit = Some(record.value.into()),
@@ -228,18 +154,18 @@ fn read_one(
             _ => {}
         }
     }
-    result.flowing = start..flowing.len();
+    result.propagated = start..propagated.len();
     result
 }
 
 /// Takes up a record of a propagated attribute, in a list whose last part is the function's.
-fn note(flowing: &mut Vec<Flowing>, start: usize, row: usize, value: u16, moment: Moment) {
-    match flowing[start..].iter_mut().find(|known| known.row == row) {
+fn note(propagated: &mut Vec<PropagatedValue>, start: usize, row: usize, value: u16, moment: Moment) {
+    match propagated[start..].iter_mut().find(|known| known.row == row) {
         Some(known) => {
             known.largest = known.largest.max(value);
             known.last = value;
             known.first = known.first.min(moment);
         }
-        None => flowing.push(Flowing { row, largest: value, last: value, first: moment }),
+        None => propagated.push(PropagatedValue { row, largest: value, last: value, first: moment }),
     }
 }

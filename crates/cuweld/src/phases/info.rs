@@ -2,11 +2,11 @@
 //!
 //! Records are kept by the reference linker in one list with the newest in front, so each section of the output holds its records
 //! in the reverse of the order in which they were read. What the link adds stands behind them: for the module, the stack that each
-//! kernel needs; for a kernel, what flows up to it from the functions it calls and it has no record of.
+//! kernel needs; for an entry function, the attributes of its callees that it has no record of.
 
 mod encoded;
 
-use super::attributes::{Attributes, Combine, FLOWING, FunctionAttributes, flowing_row};
+use super::attributes::{Attributes, FunctionAttributes};
 use super::load::{InputSymbol, Place, Role};
 use super::number::Numbering;
 use super::propagate::{KernelProperties, Properties, UNKNOWN_SPARSITY};
@@ -15,6 +15,7 @@ use super::resolve::Fate;
 use super::stages::Planned;
 use crate::id::{FileId, FunctionId, IdMap, IdSet, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::Imitation;
+use crate::propagated::{Combine, PROPAGATED, propagated_row};
 use crate::views::{PerView, View};
 use cubin::info::{self, Attribute, Record, format};
 use cubin::release::Rule;
@@ -342,7 +343,7 @@ impl<'data> Facts<'_, 'data> {
             }
         }
         for &(row, value) in &self.properties.stubs().values {
-            out.value(FLOWING[row].format, FLOWING[row].attribute, value);
+            out.value(PROPAGATED[row].format, PROPAGATED[row].attribute, value);
         }
         if self.attributes.any_sparsity() {
             out.value(format::HALF, Attribute::SPARSE_MMA_MASK, 0);
@@ -371,11 +372,11 @@ impl<'data> Facts<'_, 'data> {
             }
             // Only kernels keep it.
             (Attribute::AT_ENTRY_FRAGMENTS, None) if self.options.executable() => {}
-            (_, Some(properties)) if flowing_row(attribute).is_some() => {
+            (_, Some(properties)) if propagated_row(attribute).is_some() => {
                 let moves = (properties.externs_move && attribute == Attribute::EXTERNS)
                     || (properties.fragments_move && attribute == Attribute::AT_ENTRY_FRAGMENTS);
                 if !moves {
-                    self.flowing_record(attribute, record.format, properties, out);
+                    self.propagated_record(attribute, record.format, properties, out);
                 }
             }
             _ => match record.symbols().next() {
@@ -389,10 +390,10 @@ impl<'data> Facts<'_, 'data> {
         }
     }
 
-    /// The record of an attribute that flowed to a kernel.
-    fn flowing_record(&self, attribute: Attribute, format: u8, properties: &Properties, out: &mut Encoded) {
-        let Some(row) = flowing_row(attribute) else { return };
-        match FLOWING[row].combine {
+    /// The record of an attribute that was propagated to an entry function.
+    fn propagated_record(&self, attribute: Attribute, format: u8, properties: &Properties, out: &mut Encoded) {
+        let Some(row) = propagated_row(attribute) else { return };
+        match PROPAGATED[row].combine {
             Combine::Functions => out.symbols(attribute, properties.externs.iter().map(|&id| self.function_referent(id))),
             Combine::Words => out.words(attribute, &properties.fragments),
             _ => out.value(format, attribute, properties.values[row].unwrap_or(0)),
@@ -420,8 +421,8 @@ impl<'data> Facts<'_, 'data> {
             }
         }
         if let Some(properties) = properties {
-            for row in properties.new_records.iter().map(|&row| &FLOWING[row]) {
-                self.flowing_record(row.attribute, row.format, properties, out);
+            for row in properties.new_records.iter().map(|&row| &PROPAGATED[row]) {
+                self.propagated_record(row.attribute, row.format, properties, out);
             }
         }
         if let (Some(value), None) = (attributes.barriers_of_section, properties) {

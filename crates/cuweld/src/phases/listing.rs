@@ -1,6 +1,6 @@
 //! Listings: what `-v`, `-dump-callgraph` and `-dot` tell.
 
-use super::attributes::{Attributes, flowing_row};
+use super::attributes::Attributes;
 use super::callgraph::CallGraph;
 use super::layout::{Layout, TEXTURE_KINDS};
 use super::live::LiveSet;
@@ -11,6 +11,7 @@ use crate::diagnostics::{Expansion, Message, Report, printable};
 use crate::id::{FunctionId, IdMap, PrototypeId};
 use crate::imitations::Imitation;
 use crate::options::Options;
+use crate::propagated::propagated_row;
 use crate::sections::Memory;
 use cubin::info::Attribute;
 use cubin::symbol::SymbolKind;
@@ -111,7 +112,7 @@ impl Resources<'_, '_> {
     fn barriers(&self, kernel: FunctionId) -> Option<u16> {
         match self.properties.of(kernel) {
             Some(needs) => barriers(needs),
-            None => flowing_row(Attribute::NUM_BARRIERS).and_then(|row| self.attributes.value(kernel, row)),
+            None => propagated_row(Attribute::NUM_BARRIERS).and_then(|row| self.attributes.value(kernel, row)),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The phases of a link, one file each. [`link`](crate::link) says in which order they run and why.
 
+pub mod admission;
 pub mod attributes;
 pub mod callgraph;
 pub mod components;
@@ -29,6 +30,4 @@ pub mod undefined;
 pub mod unified;
 pub mod usage;
 pub mod verify;
-pub mod versions;
-pub mod whole_programs;
 pub mod why_live;

@@ -15,13 +15,13 @@
 //! Each of these is computed from the values of the callees, so one sweep over the strongly connected components of the call graph, callees
 //! first, is enough: every edge is looked at once. The reference linker enumerates call paths, of which there can be exponentially many.
 //! Only the few attributes that are lists need to know the functions themselves. Which attributes are propagated, and how they are combined,
-//! is a table ([`FLOWING`]).
+//! is a table ([`PROPAGATED`]).
 //!
 //! A program's only entry function is treated as if it reached all live code.
 
 mod externs;
 
-use super::attributes::{Attributes, Combine, FLOWING, Flowing, Moment, flowing_row};
+use super::attributes::{Attributes, Moment, PropagatedValue};
 use super::callgraph::CallGraph;
 use super::components::Components;
 use super::explain;
@@ -34,6 +34,7 @@ use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FunctionId, Id, IdMap, IdSet};
 use crate::imitations::Imitation;
 use crate::options::Options;
+use crate::propagated::{Combine, PROPAGATED, propagated_row};
 use cubin::info::Attribute;
 use cubin::release::Rule;
 use externs::{EXTERN_SIZE, Externs, List};
@@ -51,7 +52,7 @@ pub struct KernelProperties {
 pub struct StubProperties {
     /// The stack that each of them needs, unless a recursion makes that unknown.
     pub stacks: Vec<(FunctionId, Option<u64>)>,
-    /// Rows of [`FLOWING`] and values that are said of one stub after the other, in their common section.
+    /// Rows of [`PROPAGATED`] and values that are said of one stub after the other, in their common section.
     pub values: Vec<(usize, u16)>,
 }
 
@@ -66,8 +67,8 @@ pub struct Properties {
     pub return_stack: Option<u64>,
     /// Which sparse matrix instructions are used, where that is known of any function.
     pub sparsity: u16,
-    /// Values of propagated attributes, by row of [`FLOWING`].
-    pub values: [Option<u16>; FLOWING.len()],
+    /// Values of propagated attributes, by row of [`PROPAGATED`].
+    pub values: [Option<u16>; PROPAGATED.len()],
     /// Functions that something outside of the link provides, and kernels that are launched from the device.
     pub externs: Vec<FunctionId>,
     /// Whether the record of the externs is made anew, behind all others, although the kernel has one.
@@ -76,7 +77,7 @@ pub struct Properties {
     pub fragments: Vec<u32>,
     /// Whether the record of the fragments is made anew, behind all others, although the kernel has one.
     pub fragments_move: bool,
-    /// The rows of [`FLOWING`] that the kernel has no record of, in the order in which records are made.
+    /// The rows of [`PROPAGATED`] that the kernel has no record of, in the order in which records are made.
     pub new_records: Vec<usize>,
 }
 
@@ -95,14 +96,14 @@ impl KernelProperties {
 /// What a function without a word on sparse matrix instructions counts as using.
 pub const UNKNOWN_SPARSITY: u16 = 0x8000;
 
-/// What flows through a component.
+/// What entry functions take over from the functions of a component, and from those that they reach.
 #[derive(Clone, Debug)]
 struct Flow {
     registers: u32,
     stack: Option<u64>,
     return_stack: Option<u64>,
     sparsity: u16,
-    /// Row of [`FLOWING`], value, and the first record of it.
+    /// Row of [`PROPAGATED`], value, and the first record of it.
     values: Vec<(usize, u16, Moment)>,
     /// The outside functions that are used. A component that adds none shares the list of what it calls.
     externs: Option<List>,
@@ -113,7 +114,7 @@ impl Flow {
         Flow { registers: 0, stack: Some(0), return_stack: Some(0), sparsity: 0, values: Vec::new(), externs: None }
     }
 
-    /// Adds what flows in from a callee, all but the stacks and the outside functions.
+    /// Adds what a callee passes on, all but the stacks and the outside functions.
     fn absorb(&mut self, other: &Flow) {
         self.registers = self.registers.max(other.registers);
         self.sparsity |= other.sparsity;
@@ -185,7 +186,7 @@ impl Facts<'_, '_> {
             None if self.live.contains(function) && is_defined() && !self.live.is_stub(function) => UNKNOWN_SPARSITY,
             None => 0,
         };
-        for &Flowing { row, largest, first, .. } in self.attributes.flowing(function) {
+        for &PropagatedValue { row, largest, first, .. } in self.attributes.propagated(function) {
             flow.note_value(row, largest, first);
         }
     }
@@ -271,36 +272,25 @@ impl Facts<'_, '_> {
         let flow = whole_program.unwrap_or(reached);
         let all: Vec<FunctionId> = flow.externs.iter().flat_map(|list| externs.functions(list)).collect();
         let own = attributes.externs.as_deref().unwrap_or_default();
-        let mut externs: Vec<FunctionId> =
-            own.iter().copied().filter(|&function| self.live.is_extern(self.inputs, self.resolution, function)).collect();
-        let own_count = externs.len();
-        let known: IdSet<FunctionId> = own.iter().copied().collect();
-        externs.extend(all.iter().copied().filter(|function| !known.contains(function)));
-        // A lone kernel's record is made anew if it grows: every name pushed in front of those before it.
-        let externs_move = whole_program.is_some() && attributes.externs.is_some() && externs.len() > own_count;
-        if whole_program.is_some() && externs.len() > own_count {
-            externs = all;
-            if !self.inputs.release().has(Rule::ExternsAscend) {
-                externs.reverse();
-            }
-        }
-
+        let (externs, grows) = self.externs(own, all, whole_program.is_some());
+        // A lone kernel's record is made anew if it grows.
+        let externs_move = whole_program.is_some() && attributes.externs.is_some() && grows;
         // The reference linker does not raise these two of a lone kernel, as it does for one of several.
         let keeps_own = whole_program.is_some() && lone_keeps_own;
         let own_sparsity = attributes.sparsity.filter(|_| keeps_own).map(|own| own | (flow.sparsity & UNKNOWN_SPARSITY));
-        let mut values = [None; FLOWING.len()];
+        let mut values = [None; PROPAGATED.len()];
         let mut missing: Vec<(usize, Moment)> = Vec::new();
         for &(row, value, moment) in &flow.values {
             let own = self
                 .attributes
                 .value(kernel, row)
-                .filter(|_| keeps_own && FLOWING[row].attribute == Attribute::VRC_CTA_INIT_COUNT);
+                .filter(|_| keeps_own && PROPAGATED[row].attribute == Attribute::VRC_CTA_INIT_COUNT);
             values[row] = own.or(Some(value));
             let has_record = self.attributes.has_record(kernel, row);
             if !has_record && value == 0 && whole_program.is_some() && is_silent_if_zero(row) {
                 continue;
             }
-            if !has_record || (externs_move && FLOWING[row].combine == Combine::Functions) {
+            if !has_record || (externs_move && PROPAGATED[row].combine == Combine::Functions) {
                 missing.push((row, moment));
             }
         }
@@ -322,6 +312,24 @@ impl Facts<'_, '_> {
         }
     }
 
+    /// The functions from outside of the link that a kernel uses, and whether those that it lists itself are fewer. Of a lone kernel with
+    /// a list that grows, every name is pushed in front of those before it.
+    fn externs(&self, own: &[FunctionId], all: Vec<FunctionId>, is_lone: bool) -> (Vec<FunctionId>, bool) {
+        let mut externs: Vec<FunctionId> =
+            own.iter().copied().filter(|&function| self.live.is_extern(self.inputs, self.resolution, function)).collect();
+        let own_count = externs.len();
+        let known: IdSet<FunctionId> = own.iter().copied().collect();
+        externs.extend(all.iter().copied().filter(|function| !known.contains(function)));
+        let grows = externs.len() > own_count;
+        if is_lone && grows {
+            externs = all;
+            if !self.inputs.release().has(Rule::ExternsAscend) {
+                externs.reverse();
+            }
+        }
+        (externs, grows)
+    }
+
     fn stubs(&self, flows: &[Flow]) -> StubProperties {
         let mut properties = StubProperties::default();
         let mut values = Vec::new();
@@ -331,7 +339,7 @@ impl Facts<'_, '_> {
             // The section belongs to the first stub, so only its records are found there.
             let is_first = properties.stacks.len() == 1;
             let is_known = |row: usize| is_first && self.attributes.has_record(stub, row);
-            let largest = flow.values.iter().filter(|(row, ..)| FLOWING[*row].combine == Combine::Largest);
+            let largest = flow.values.iter().filter(|(row, ..)| PROPAGATED[*row].combine == Combine::Largest);
             values.extend(largest.filter(|(row, ..)| !is_known(*row)).copied());
         }
         // In the order in which they were read; the same record is told of the newest stub first.
@@ -343,9 +351,9 @@ impl Facts<'_, '_> {
 
     /// Adds the attributes for which it matters which functions a kernel reaches.
     fn add_sums_and_lists(&self, kernels: &mut IdMap<FunctionId, Properties>) {
-        let needs_functions = |row: usize| matches!(FLOWING[row].combine, Combine::Sum | Combine::Last | Combine::Words);
+        let needs_functions = |row: usize| matches!(PROPAGATED[row].combine, Combine::Sum | Combine::Last | Combine::Words);
         let matters: Vec<bool> = (self.resolution.functions().ids())
-            .map(|function| self.attributes.flowing(function).iter().any(|known| needs_functions(known.row)))
+            .map(|function| self.attributes.propagated(function).iter().any(|known| needs_functions(known.row)))
             .collect();
         if !matters.contains(&true) {
             return;
@@ -361,9 +369,9 @@ impl Facts<'_, '_> {
             functions.sort_unstable_by_key(|&function| self.attributes.of(function).info);
             // The kernel's own come first, whenever they were read.
             functions.insert(0, kernel);
-            for (row, flowing) in FLOWING.iter().enumerate().filter(|&(row, _)| needs_functions(row)) {
+            for (row, propagated) in PROPAGATED.iter().enumerate().filter(|&(row, _)| needs_functions(row)) {
                 let mut values = functions.iter().filter_map(|&function| self.attributes.value(function, row));
-                properties.values[row] = match flowing.combine {
+                properties.values[row] = match propagated.combine {
                     Combine::Sum => values.reduce(u16::saturating_add),
                     _ => values.next_back(),
                 };
@@ -372,7 +380,7 @@ impl Facts<'_, '_> {
             let words = functions.iter().flat_map(|&function| &self.attributes.of(function).fragments).copied();
             properties.fragments.extend(words.filter(|&word| known.insert(word)));
             let own = self.attributes.of(kernel).fragments.len();
-            if let (true, Some(row)) = (lone_kernel && own > 0, flowing_row(Attribute::AT_ENTRY_FRAGMENTS)) {
+            if let (true, Some(row)) = (lone_kernel && own > 0, propagated_row(Attribute::AT_ENTRY_FRAGMENTS)) {
                 properties.fragments_move = properties.fragments.len() > own;
                 if properties.fragments_move {
                     properties.new_records.push(row);
@@ -409,10 +417,10 @@ impl Facts<'_, '_> {
 
 /// Whether a lone kernel gets no record of an attribute that comes to nothing.
 fn is_silent_if_zero(row: usize) -> bool {
-    matches!(FLOWING[row].attribute, Attribute::NUM_BARRIERS | Attribute::NUM_MBARRIERS)
+    matches!(PROPAGATED[row].attribute, Attribute::NUM_BARRIERS | Attribute::NUM_MBARRIERS)
 }
 
 /// The row of the named barriers.
 pub fn barriers(properties: &Properties) -> Option<u16> {
-    flowing_row(Attribute::NUM_BARRIERS).and_then(|row| properties.values[row])
+    propagated_row(Attribute::NUM_BARRIERS).and_then(|row| properties.values[row])
 }

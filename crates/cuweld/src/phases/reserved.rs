@@ -1,12 +1,13 @@
 //! Reserved: functions that use the reserved part of shared memory, although there is to be none (`-disable-smem-reservation`).
 
-use super::attributes::{Attributes, flowing_row};
+use super::attributes::Attributes;
 use super::live::LiveSet;
 use super::propagate::KernelProperties;
 use super::resolve::Resolution;
 use crate::diagnostics::{Message, Report};
 use crate::id::FunctionId;
 use crate::options::Options;
+use crate::propagated::propagated_row;
 use cubin::info::Attribute;
 
 /// The facts that are read.
@@ -23,7 +24,7 @@ pub struct Facts<'facts, 'data> {
 
 /// Names every function that uses what is not reserved, and every kernel that calls one.
 pub fn check(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) {
-    let Some(row) = flowing_row(Attribute::RESERVED_SMEM_USED).filter(|_| options.omit_reserved_shared) else { return };
+    let Some(row) = propagated_row(Attribute::RESERVED_SMEM_USED).filter(|_| options.omit_reserved_shared) else { return };
     let uses_it = |function: &FunctionId| {
         let own = facts.attributes.value(*function, row);
         own.or_else(|| facts.properties.of(*function)?.values[row]).is_some()

@@ -7,7 +7,6 @@ use crate::diagnostics::{Failure, Report};
 use crate::id::{FileId, FunctionId, Id, IdMap, IdRange, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::imitations::Imitation;
 use crate::options::{KernelRoots, Options};
-use crate::phases::attributes::BARRIERS_SHIFT;
 use crate::phases::image_size::Room;
 use crate::phases::live::LiveSet;
 use crate::phases::load::{Inputs, Place, Role, Stretch, UnifiedTable, Variables, is_shared};
@@ -15,6 +14,7 @@ use crate::phases::references::References;
 use crate::phases::resolve::{Fate, Part, Resolution};
 use crate::phases::unified::Unified;
 use crate::phases::usage::Usage;
+use crate::propagated::BARRIERS_SHIFT;
 use crate::sections::{
     CallGraphRecords, Code, Compatibility, CudaNote, Debug, FunctionInfo, GlobalData, GlobalZero, Host, KernelShared,
     ModuleConstants, ModuleInfo, ModuleShared, Parameters, Prototypes, RelocationActions, Relocations, ReservedShared,

@@ -3,9 +3,10 @@
 //! A kernel's record names every one that it reaches, in the order in which records name them first. There can be many lists, and they
 //! can be long: they are shared where nothing is added, hold numbers of mentions instead of what these say, and are counted.
 
-use super::{Facts, Flowing};
+use super::{Facts, PropagatedValue};
 use crate::id::{FunctionId, Id, IdMap};
-use crate::phases::attributes::{Combine, FLOWING, Moment};
+use crate::phases::attributes::Moment;
+use crate::propagated::{Combine, PROPAGATED};
 use std::rc::Rc;
 
 /// What an entry of a list takes in the output, and here.
@@ -32,8 +33,8 @@ impl Externs {
         let mut mentions: Vec<(Moment, u32, FunctionId, FunctionId)> = Vec::new();
         for function in facts.resolution.functions().ids() {
             let Some(named) = &facts.attributes.of(function).externs else { continue };
-            for &Flowing { row, first, .. } in facts.attributes.flowing(function) {
-                if FLOWING[row].combine == Combine::Functions {
+            for &PropagatedValue { row, first, .. } in facts.attributes.propagated(function) {
+                if PROPAGATED[row].combine == Combine::Functions {
                     let named = named.iter().zip(0..).map(|(&named, position)| (first, position, named, function));
                     mentions
                         .extend(named.filter(|&(_, _, named, _)| facts.live.is_extern(facts.inputs, facts.resolution, named)));

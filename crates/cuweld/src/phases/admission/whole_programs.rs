@@ -3,9 +3,9 @@
 //! Their kernels hold the functions they call in their own code, and their shared memory is laid out by the compiler. Only the conventions
 //! of the current toolkits are known.
 
-use super::load::{Inputs, OLDEST_WHOLE_PROGRAM};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::options::{Options, ReleaseChoice};
+use crate::phases::load::{Inputs, OLDEST_WHOLE_PROGRAM};
 
 /// Checks what whole programs are linked with.
 pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {

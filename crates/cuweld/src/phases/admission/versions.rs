@@ -1,11 +1,11 @@
 //! Versions: whether there are objects at all, whether they ask for more of the driver than they may, and what objects of old toolkits can not
 //! be part of.
 
-use super::explain;
-use super::load::{Inputs, Role};
-use super::resolve::Resolution;
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::options::{OnEmpty, Options};
+use crate::phases::explain;
+use crate::phases::load::{Inputs, Role};
+use crate::phases::resolve::Resolution;
 use cubin::compat::Tag;
 use cubin::info::{self, Attribute};
 

@@ -1,0 +1,16 @@
+//! Admission: whether the objects may be linked with each other, and as the options say.
+
+mod versions;
+mod whole_programs;
+
+pub use versions::check_parameters;
+
+use super::load::Inputs;
+use crate::diagnostics::{Failure, Report};
+use crate::options::Options;
+
+/// Refuses objects that can not be part of the link, whatever is in them.
+pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
+    versions::check(inputs, options, report)?;
+    whole_programs::check(inputs, options, report)
+}
