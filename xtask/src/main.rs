@@ -25,7 +25,7 @@ const TASKS: &[(&str, &str, Task)] = &[
     ("ci", "check everything that must hold before a change goes in", ci::main),
     ("fuzz", "feed the readers and the linker inputs that a fuzzer makes up", fuzz::main),
     ("mutate", "link damaged files and see that nothing worse than an error comes of it", mutate::main),
-    ("nightly", "compare with the linkers of every release: cases and random programs, for hours", nightly::main),
+    ("nightly", "what takes hours: the linkers of every release, objects of two releases, packages and hosts", nightly::main),
     ("random", "link random programs with the reference and with a linker under test", random::main),
     ("toolkit", "install the reference toolkit and print the environment for it", toolkit::main),
 ];

@@ -1,7 +1,9 @@
-//! What takes hours: `cargo xtask nightly --ld PATH [--count N] [--release R]...`.
+//! What takes hours: `cargo xtask nightly` (or `.ci/nightly`).
 //!
 //! For every release of CUDA that is known, the differential cases and random links on architectures of every kind, with that
-//! release's own compilers and linker. What came of it is appended to `target/nightly.txt`, a line per step.
+//! release's own compilers and linker; random links of objects of two releases; then everything that is released, built, installed
+//! and tried on the other hosts. What came of it is appended to `target/nightly.txt`, a line per step; `docs/nightly.md` has the last
+//! results.
 
 use cubin::release::Release;
 use std::fs::OpenOptions;
@@ -13,51 +15,124 @@ use std::time::SystemTime;
 /// Architectures of random links: of every generation of file formats, and those that only some releases know.
 const ARCHITECTURES: [(&str, u16); 5] = [("sm_75", 130), ("sm_90", 130), ("sm_100", 130), ("sm_120", 130), ("sm_107", 134)];
 
-const USAGE: &str = "usage: cargo xtask nightly --ld PATH [--count N] [--release R]...";
+/// Releases whose objects are linked together by the linker of the second: CUDA 12.9 is a class of its own.
+const PAIRS: [(&str, &str); 3] = [("12.9", "13.4"), ("13.0", "13.4"), ("13.0", "13.2")];
+
+/// Architectures of links of two releases.
+const ARCHITECTURES_OF_PAIRS: [&str; 5] = ["sm_75", "sm_80", "sm_90a", "sm_100", "sm_120"];
+
+/// What is released, built and installed, and the cases on the other hosts.
+const PACKAGES: [&str; 4] = [
+    "scripts/dist --out \"${CARGO_TARGET_DIR:-target}/dist\"",
+    "tests/packages/run \"${CARGO_TARGET_DIR:-target}/dist\"",
+    "PATH=$(realpath \"${CARGO_TARGET_DIR:-target}\")/dist-tools/bin:$PATH tests/hosts/run",
+    "tests/integrations/run",
+];
+
+const USAGE: &str = "\
+usage: cargo xtask nightly [--ld PATH] [--count N] [--release R]... [--only releases|pairs|packages]
+  --ld PATH     the linker under test (target/quick/cuweld, which is built)
+  --count N     random links per release and architecture (500)
+  --release R   only this release, and pairs whose linker is of it
+  --only WHAT   only this part";
+
+/// What is asked for.
+struct Request {
+    linker: Option<PathBuf>,
+    count: String,
+    releases: Vec<&'static Release>,
+    only: Option<String>,
+}
 
 /// Runs everything; true when nothing differs.
 pub fn main(words: &[String]) -> Result<bool, String> {
-    let (mut linker, mut count, mut releases) = (None, 500.to_string(), Vec::new());
+    let mut request = Request { linker: None, count: "500".into(), releases: Vec::new(), only: None };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let value = words.next().cloned().ok_or(USAGE)?;
         match word.as_str() {
-            "--ld" => linker = Some(PathBuf::from(value)),
-            "--count" => count = value,
-            "--release" => releases.push(Release::by_name(&value).ok_or_else(|| format!("there is no release {value}"))?),
+            "--ld" => request.linker = Some(PathBuf::from(value)),
+            "--count" => request.count = value,
+            "--release" => {
+                request.releases.push(Release::by_name(&value).ok_or_else(|| format!("there is no release {value}"))?);
+            }
+            "--only" if ["releases", "pairs", "packages"].contains(&value.as_str()) => request.only = Some(value),
             _ => return Err(USAGE.into()),
         }
     }
-    let linker = linker.ok_or(USAGE)?.canonicalize().map_err(|error| error.to_string())?;
-    if releases.is_empty() {
-        releases.extend(Release::all());
-    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let linker = match &request.linker {
+        Some(linker) => linker.canonicalize().map_err(|error| format!("{}: {error}", linker.display()))?,
+        None => build(&root)?,
+    };
     let mut all_well = true;
-    for release in releases {
-        let cases = "cargo test --quiet --package cuweld-cli --test cases differential".to_owned();
-        let known = ARCHITECTURES.iter().filter(|(_, first)| *first <= release.toolkit);
-        let random = known.map(|(arch, _)| {
-            let options =
-                format!("--release {} --count {count} --arch {arch} --keep target/random-{}-{arch}", release.name, release.name);
-            format!("cargo xtask random --ld '{}' {options}", linker.display())
-        });
-        for step in std::iter::once(cases).chain(random) {
-            all_well &= run(&root, release, &linker, &step)?;
-        }
+    for step in steps(&request, &linker) {
+        all_well &= run(&root, &linker, &step)?;
     }
     Ok(all_well)
 }
 
-/// Runs a step with the toolkit of a release, and writes down what came of it.
-fn run(root: &Path, release: &Release, linker: &Path, step: &str) -> Result<bool, String> {
-    let script = format!("eval \"$(scripts/toolkit {})\" && {step}", release.name);
-    let status = Command::new("bash").args(["-c", &script]).env("CUWELD", linker).current_dir(root).status();
-    let is_well = status.map_err(|error| error.to_string())?.success();
+/// One step: a command, with the toolkit of a release if it needs one.
+struct Step {
+    release: Option<&'static Release>,
+    command: String,
+}
+
+fn steps(request: &Request, linker: &Path) -> Vec<Step> {
+    let is_asked_for = |part: &str| request.only.as_deref().is_none_or(|only| only == part);
+    let is_meant = |release: &Release| request.releases.is_empty() || request.releases.contains(&release);
+    let random = |release: &Release, arch: &str, more: &str, name: &str| {
+        let Request { count, .. } = request;
+        let options =
+            format!("--release {} --count {count} --arch {arch}{more} --keep target/random-{name}-{arch}", release.name);
+        format!("cargo xtask random --ld '{}' {options}", linker.display())
+    };
+    let mut steps = Vec::new();
+    for release in Release::all().iter().filter(|release| is_asked_for("releases") && is_meant(release)) {
+        let cases = "cargo test --quiet --package cuweld-cli --test cases differential".to_owned();
+        let known = ARCHITECTURES.iter().filter(|(_, first)| *first <= release.toolkit);
+        let links = known.map(|(arch, _)| random(release, arch, "", release.name));
+        steps.extend(std::iter::once(cases).chain(links).map(|command| Step { release: Some(release), command }));
+    }
+    for (older, newer) in PAIRS.into_iter().filter(|_| is_asked_for("pairs")) {
+        let Some(release) = Release::by_name(newer).filter(|&release| is_meant(release)) else { continue };
+        let (class, before) = match Release::by_name(older) {
+            Some(_) => (
+                " --with older-release",
+                format!("export PTXAS_OLDER=$(eval \"$(scripts/toolkit {older})\"; command -v ptxas); "),
+            ),
+            None => (" --with cuda-12", String::new()),
+        };
+        let links =
+            ARCHITECTURES_OF_PAIRS.map(|arch| before.clone() + &random(release, arch, class, &format!("{older}-{newer}")));
+        steps.extend(links.map(|command| Step { release: Some(release), command }));
+    }
+    if is_asked_for("packages") && request.releases.is_empty() {
+        steps.extend(PACKAGES.map(|command| Step { release: None, command: command.to_owned() }));
+    }
+    steps
+}
+
+/// Builds the linker under test.
+fn build(root: &Path) -> Result<PathBuf, String> {
+    let status = Command::new(env!("CARGO")).args(["build", "--profile", "quick", "-p", "cuweld-cli"]).current_dir(root).status();
+    match status.map_err(|error| format!("cargo: {error}"))?.success() {
+        true => root.join("target/quick/cuweld").canonicalize().map_err(|error| error.to_string()),
+        false => Err("the linker can not be built".into()),
+    }
+}
+
+/// Runs a step, and writes down what came of it.
+fn run(root: &Path, linker: &Path, step: &Step) -> Result<bool, String> {
+    let name = step.release.map_or("packages", |release| release.name);
+    let toolkit = step.release.map_or(String::new(), |release| format!("eval \"$(scripts/toolkit {})\" && ", release.name));
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &format!("{toolkit}{}", step.command)]).env("CUWELD", linker).current_dir(root);
+    let is_well = shell.status().map_err(|error| format!("bash: {error}"))?.success();
     let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let path = root.join("target/nightly.txt");
     let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(|error| error.to_string())?;
     let outcome = if is_well { "well" } else { "DIFFERS" };
-    writeln!(file, "{seconds} {} {outcome}: {step}", release.name).map_err(|error| format!("{}: {error}", path.display()))?;
+    writeln!(file, "{seconds} {name} {outcome}: {}", step.command).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(is_well)
 }

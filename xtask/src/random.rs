@@ -49,8 +49,8 @@ struct Request {
     verbose: bool,
 }
 
-/// The class of units of an older toolkit.
-const CUDA_12: &str = "cuda-12";
+/// The classes of units of older toolkits, and the variables that name their assemblers.
+const OLDER: [(&str, &str); 2] = [("cuda-12", "PTXAS_12"), ("older-release", "PTXAS_OLDER")];
 
 /// How to call this task.
 const USAGE: &str = "\
@@ -86,9 +86,11 @@ pub fn main(words: &[String]) -> Result<bool, String> {
         return Ok(true);
     };
     let mut request = request;
-    if request.classes.has(CUDA_12) && assembler_of_cuda_12().is_none() {
-        println!("the class {CUDA_12} is skipped: $PTXAS_12 names no assembler of CUDA 12.9; scripts/toolkit installs it");
-        request.classes.switch(CUDA_12, false)?;
+    for (class, variable) in OLDER {
+        if request.classes.has(class) && assembler(variable).is_none() {
+            println!("the class {class} is skipped: ${variable} names no assembler; scripts/toolkit installs them");
+            request.classes.switch(class, false)?;
+        }
     }
     let scratch = env::temp_dir().join(format!("random-links-{}", std::process::id()));
     fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
@@ -172,7 +174,8 @@ fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
     }
     Ok(Tools {
         ptxas: find("ptxas")?,
-        ptxas_12: assembler_of_cuda_12().unwrap_or_default(),
+        ptxas_12: assembler("PTXAS_12").unwrap_or_default(),
+        ptxas_older: assembler("PTXAS_OLDER").unwrap_or_default(),
         reference,
         release,
         candidate,
@@ -190,9 +193,9 @@ fn release_of(linker: &Path) -> Result<&'static Release, String> {
     found.ok_or_else(|| format!("{} is of no release that is known", linker.display()))
 }
 
-/// The assembler of CUDA 12.9, if it is there.
-fn assembler_of_cuda_12() -> Option<PathBuf> {
-    env::var_os("PTXAS_12").map(PathBuf::from).filter(|path| path.is_file())
+/// The assembler that a variable names, if it is there.
+fn assembler(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_file())
 }
 
 /// What has been counted so far.

@@ -42,6 +42,8 @@ enum Property {
     Offsets,
     /// Whether there is a record that says how the code was made.
     Origin,
+    /// The GPUs that run the code as it is: fewer in the second file, which keeps the compiler's code.
+    FewerGpus,
 }
 
 /// A difference that follows from other code.
@@ -62,7 +64,7 @@ const MACHINE_LINES: &str = ".nv_debug_line_sass";
 const LIVE_RANGES: &str = ".nv_debug_info_reg_sass";
 
 /// Everything that follows from other code.
-const FOLLOWS: [Follows; 30] = [
+const FOLLOWS: [Follows; 31] = [
     follows(Area::Header, Of::Any, Property::Named("offset of section headers")),
     follows(Area::Header, Of::Any, Property::Named("offset of program headers")),
     follows(Area::SectionHeader, Of::Any, Property::Named("offset (the first that differs)")),
@@ -80,6 +82,7 @@ const FOLLOWS: [Follows; 30] = [
     follows(Area::Relocations, Of::Section(".rela.debug_info"), Property::Addends),
     follows(Area::Info, Of::Function(".nv.info."), Property::Offsets),
     follows(Area::Info, Of::Function(".nv.info."), Property::Origin),
+    follows(Area::Compat, Of::Section(".nv.compat"), Property::FewerGpus),
     follows(Area::Contents, Of::Function(".text."), Property::Any),
     follows(Area::Contents, Of::Function(".nv.capmerc.text."), Property::Any),
     follows(Area::Contents, Of::Kernel(".nv.constant2."), Property::Any),
@@ -133,6 +136,7 @@ impl Follows {
             (Property::Places | Property::Offsets, _) => true,
             (Property::Addends, Change::OnlyLeft(text) | Change::OnlyRight(text)) => differs(last_name(text)),
             (Property::Origin, _) => is_origin(difference),
+            (Property::FewerGpus, _) => are_fewer_gpus(all),
             _ => false,
         };
         self.area == difference.area
@@ -147,6 +151,21 @@ fn is_origin(difference: &Difference) -> bool {
     match &difference.change {
         Change::OnlyLeft(text) | Change::OnlyRight(text) => ORIGINS.iter().any(|part| text.contains(part)),
         Change::Value { .. } | Change::Order { .. } => false,
+    }
+}
+
+/// Whether `.nv.compat` differs in the GPUs that run the code as it is alone, and the second file has fewer.
+fn are_fewer_gpus(all: &[Difference]) -> bool {
+    let mask = |text: &str| {
+        let number = text.split_once("CAN_FASTPATH_FINALIZE ")?.1.split(' ').next()?;
+        u64::from_str_radix(number.trim_start_matches("0x"), 16).ok()
+    };
+    let changes: Vec<&Change> = all.iter().filter(|one| one.area == Area::Compat).map(|one| &one.change).collect();
+    match changes[..] {
+        [Change::OnlyLeft(left), Change::OnlyRight(right)] => {
+            mask(left).zip(mask(right)).is_some_and(|(left, right)| left & right == right)
+        }
+        _ => false,
     }
 }
 
@@ -167,7 +186,7 @@ impl Property {
                 let name = text.split(' ').nth(1).filter(|name| LISTS_OF_OFFSETS.iter().any(|part| name.contains(part)))?;
                 Some(name)
             }),
-            Property::Any | Property::Named(_) | Property::Origin => None,
+            Property::Any | Property::Named(_) | Property::Origin | Property::FewerGpus => None,
         }
     }
 }
@@ -216,6 +235,8 @@ mod tests {
             right(Area::Relocations, "'.rela.debug_info'", "0x20 R_CUDA_64 'k' +0x180"),
             left(Area::Info, "'.nv.info.k'", "SVAL EXIT_INSTR_OFFSETS 0x150"),
             right(Area::Info, "'.nv.info.k'", "SVAL EXIT_INSTR_OFFSETS 0x170"),
+            left(Area::Compat, "'.nv.compat'", "SVAL CAN_FASTPATH_FINALIZE 0x9 0x0"),
+            right(Area::Compat, "'.nv.compat'", "SVAL CAN_FASTPATH_FINALIZE 0x1 0x0"),
             value(Area::Contents, "'.debug_frame' 'k'", "7 bytes"),
             value(Area::Contents, "'.text.k'", "7 bytes"),
             value(Area::Bytes, "", "file size"),

@@ -123,6 +123,9 @@ imitations! {
     JumpTablesOfReplacedCopies "13.0", ["weak_jump_tables"],
         "From `sm_100` on, keeps the relocations of jump tables of a weak function that was replaced.",
         "They end the link with an error where the new table is smaller, and send branches astray otherwise.";
+    BarriersOfOldKernels "13.0", ["old_barriers"],
+        "Says of a kernel of CUDA 12 how many barriers the functions use that it calls, where any has a record of it, and leaves the kernel's own number in its section's flags. Of such functions that a program's only kernel does not reach, it counts none.",
+        "The largest number is right, wherever it was said.";
     BarriersOfKernelBefore "13.1", ["verbose" "verbose_order"],
         "With `-v`, says of a kernel without barriers that it uses as many as the kernel listed before it.",
         "It uses none.";

@@ -51,7 +51,7 @@ pub fn link_with<Image>(
     let unified = &observer.phase(Phase::Unified, || unified::find(inputs, resolution, live, options, report))??;
     // Output sections and the order of symbols. From here on there are no new sections.
     let plan = &observer.phase(Phase::Merge, || {
-        merge::merge(&merge::Facts { inputs, resolution, usage, live, references, unified, options, room }, report)
+        merge::merge(&merge::Facts { inputs, resolution, usage, live, properties, references, unified, options, room }, report)
     })??;
     // Offsets in the memories that are laid out per kernel. From here on, all addresses that the driver does not choose are final.
     let layout = &observer.phase(Phase::Layout, || {

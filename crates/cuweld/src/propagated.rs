@@ -17,6 +17,8 @@ pub enum Combine {
     Functions,
     /// A list of words: every one once. Only kernels keep it.
     Words,
+    /// A list of small numbers: every one once, the kernel's own first.
+    Numbers,
 }
 
 /// An attribute that is propagated from functions to the entry functions that reach them.
@@ -35,7 +37,7 @@ const fn propagated(attribute: Attribute, combine: Combine, format: u8) -> Propa
 }
 
 /// The propagated attributes, in the order in which records of them are made for a program's only kernel.
-pub const PROPAGATED: [PropagatedAttribute; 10] = [
+pub const PROPAGATED: [PropagatedAttribute; 11] = [
     propagated(Attribute::CTAIDZ_USED, Combine::Presence, format::NO_VALUE),
     propagated(Attribute::RESERVED_SMEM_USED, Combine::Presence, format::NO_VALUE),
     propagated(Attribute::VRC_CTA_INIT_COUNT, Combine::Largest, format::BYTE),
@@ -46,6 +48,7 @@ pub const PROPAGATED: [PropagatedAttribute; 10] = [
     propagated(Attribute::NUM_MBARRIERS, Combine::Sum, format::HALF),
     propagated(Attribute::EXTERNS, Combine::Functions, format::SIZED),
     propagated(Attribute::AT_ENTRY_FRAGMENTS, Combine::Words, format::SIZED),
+    propagated(Attribute::LANGUAGE, Combine::Numbers, format::SIZED),
 ];
 
 /// The row of an attribute in [`PROPAGATED`].

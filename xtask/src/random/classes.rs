@@ -46,6 +46,7 @@ pub const CLASSES: &[Class] = &[
     feature("virtual", true, "units made for an older virtual architecture"),
     feature("older-code", true, "units assembled for an older architecture that the target accepts"),
     feature("cuda-12", false, "units assembled by CUDA 12.9 ($PTXAS_12, which scripts/toolkit sets)"),
+    feature("older-release", false, "units assembled by an older release of CUDA 13 ($PTXAS_OLDER)"),
     feature("lines", true, "units with line tables"),
     feature("debug", true, "units with full debug information"),
     feature("textures", false, "texture, sampler and surface references"),

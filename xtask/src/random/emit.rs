@@ -9,18 +9,18 @@ use std::fmt::Write;
 
 use super::dwarf;
 use super::model::{
-    Action, DebugInfo, Function, FunctionRef, Initial, Linkage, Pointer, Role, Scalar, Shape, Signature, Space, SystemCall, Unit,
-    Variable, VariableRef,
+    Action, Assembler, DebugInfo, Function, FunctionRef, Initial, Linkage, Pointer, Role, Scalar, Shape, Signature, Space,
+    SystemCall, Unit, Variable, VariableRef,
 };
 use super::unified;
 
 /// The PTX text of a unit.
 pub fn unit(unit: &Unit) -> String {
     // The oldest version that knows the architecture, so that the assemblers of all releases take it.
-    let version = match unit.by_cuda_12 {
-        true => "8.8",
-        false if unit.virtual_arch.starts_with("sm_107") => "9.4",
-        false => "9.0",
+    let version = match unit.assembler {
+        Assembler::Cuda12 => "8.8",
+        _ if unit.virtual_arch.starts_with("sm_107") => "9.4",
+        _ => "9.0",
     };
     let mut text = format!(".version {version}\n");
     let mut modifiers = String::new();

@@ -7,8 +7,8 @@
 use super::classes::{CLASSES, Classes};
 use super::mistakes;
 use super::model::{
-    Action, Alias, DebugInfo, Form, Function, FunctionRef, Initial, Linkage, Pointer, Program, Role, Shape, Signature, Space,
-    SystemCall, Unit, Variable, VariableRef,
+    Action, Alias, Assembler, DebugInfo, Form, Function, FunctionRef, Initial, Linkage, Pointer, Program, Role, Shape, Signature,
+    Space, SystemCall, Unit, Variable, VariableRef,
 };
 use super::rng::Rng;
 use super::unified;
@@ -129,7 +129,13 @@ pub fn program(seed: u64, targets: &[&'static str], classes: &Classes) -> Progra
     if classes.has("cuda-12") {
         // CUDA 12.9 knows these by other names.
         let is_known = |unit: &&mut Unit| !unit.real_arch.starts_with("sm_110") && !unit.real_arch.starts_with("sm_88");
-        program.units.iter_mut().filter(is_known).for_each(|unit| unit.by_cuda_12 = rng.chance(50));
+        let older = program.units.iter_mut().filter(is_known).filter(|_| rng.chance(50));
+        older.for_each(|unit| unit.assembler = Assembler::Cuda12);
+    }
+    if classes.has("older-release") {
+        let is_known = |unit: &&mut Unit| !unit.real_arch.starts_with("sm_107") && !unit.virtual_arch.starts_with("sm_107");
+        let older = program.units.iter_mut().filter(is_known).filter(|_| rng.chance(50));
+        older.for_each(|unit| unit.assembler = Assembler::OlderRelease);
     }
     if classes.has("unified") {
         unified::choose(&mut rng, &mut program);

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::difference::Difference;
-use super::model::{Action, DebugInfo, Initial, Pointer, Program, Role};
+use super::model::{Action, Assembler, DebugInfo, Initial, Pointer, Program, Role};
 use super::run::{self, Tools, Verdict};
 
 /// The smallest program found that still differs in the same way.
@@ -176,7 +176,7 @@ fn simplify_unit(program: &Program, at: usize) -> Option<Program> {
     let unit = copy.units.get_mut(at / 4)?;
     match at % 4 {
         0 => unit.debug = DebugInfo::None,
-        1 => unit.by_cuda_12 = false,
+        1 => unit.assembler = Assembler::Own,
         2 => unit.virtual_arch = unit.real_arch,
         _ => {
             unit.virtual_arch = target;

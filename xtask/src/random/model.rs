@@ -43,6 +43,18 @@ pub enum IndexMistake {
     Missing,
 }
 
+/// An assembler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Assembler {
+    /// That of the release.
+    #[default]
+    Own,
+    /// That of CUDA 12.9.
+    Cuda12,
+    /// That of an older release of CUDA 13.
+    OlderRelease,
+}
+
 /// One translation unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Unit {
@@ -52,8 +64,8 @@ pub struct Unit {
     pub virtual_arch: &'static str,
     /// The architecture that it is assembled for: the target, or one that the target accepts.
     pub real_arch: &'static str,
-    /// Whether CUDA 12.9 assembles it.
-    pub by_cuda_12: bool,
+    /// Who assembles it.
+    pub assembler: Assembler,
     /// How it is assembled.
     pub form: Form,
     /// Line tables or full debug information.

@@ -14,7 +14,7 @@ use super::difference::{self, Difference};
 use super::documented;
 use super::emit;
 use super::leftovers;
-use super::model::{DebugInfo, Form, Program, Unit};
+use super::model::{Assembler, DebugInfo, Form, Program, Unit};
 use super::recoded::{Recoded, recoded};
 use super::relink;
 use super::unified;
@@ -27,8 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Tools {
     /// The assembler.
     pub ptxas: PathBuf,
-    /// The assembler of CUDA 12.9, for units that are to have it.
+    /// The assemblers of CUDA 12.9 and of an older release of CUDA 13, for units that are to have them.
     pub ptxas_12: PathBuf,
+    pub ptxas_older: PathBuf,
     /// The reference linker.
     pub reference: PathBuf,
     /// The linker under test, by a link named `nvlink`, so that it speaks as the reference does.
@@ -145,7 +146,11 @@ fn assembler_arguments(unit: &Unit) -> Vec<String> {
 
 /// Assembles a unit; the inner error is what the assembler said.
 fn assemble(unit: &Unit, folder: &Path, tools: &Tools) -> Result<Result<(), String>, String> {
-    let ptxas = if unit.by_cuda_12 { &tools.ptxas_12 } else { &tools.ptxas };
+    let ptxas = match unit.assembler {
+        Assembler::Own => &tools.ptxas,
+        Assembler::Cuda12 => &tools.ptxas_12,
+        Assembler::OlderRelease => &tools.ptxas_older,
+    };
     let output = Command::new(ptxas)
         .args(assembler_arguments(unit))
         .current_dir(folder)
@@ -178,7 +183,11 @@ fn replay_script(program: &Program, signature: &Signature, arguments: &[String])
          cd \"$(dirname \"$0\")\" || exit\n",
     );
     for unit in &program.units {
-        let ptxas = if unit.by_cuda_12 { "\"${PTXAS_12:?}\"" } else { "ptxas" };
+        let ptxas = match unit.assembler {
+            Assembler::Own => "ptxas",
+            Assembler::Cuda12 => "\"${PTXAS_12:?}\"",
+            Assembler::OlderRelease => "\"${PTXAS_OLDER:?}\"",
+        };
         script += &format!("{ptxas} {}\n", assembler_arguments(unit).join(" "));
     }
     let note = match signature {

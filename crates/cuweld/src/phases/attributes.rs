@@ -4,13 +4,18 @@ use super::live::LiveSet;
 use super::load::{Inputs, Role};
 use super::resolve::Resolution;
 use crate::id::{FileId, FunctionId, Id, IdVec, InputSectionId};
-use crate::propagated::{BARRIERS_SHIFT, PROPAGATED, propagated_row};
-use cubin::info::{self, Attribute};
+use crate::propagated::{BARRIERS_SHIFT, Combine, PROPAGATED, propagated_row};
+use cubin::info::{self, Attribute, Record};
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// When a record was read: objects in order, sections in order, records in order.
 pub type Moment = (InputSectionId, u32);
+
+/// When the flags of code sections are read: after all records.
+pub fn moment_of_flags() -> Moment {
+    (InputSectionId::from_index(u32::MAX as usize - 1), u32::MAX)
+}
 
 /// What is known of each live function.
 #[derive(Debug)]
@@ -19,6 +24,8 @@ pub struct Attributes {
     /// For every [`BLOCK`] functions, the propagated attributes of each of them.
     propagated: Vec<Vec<PropagatedValue>>,
     any_sparsity: bool,
+    /// Whether all functions are of one language.
+    languages_agree: bool,
 }
 
 /// What is known of one function from the prevailing definition.
@@ -86,6 +93,16 @@ impl Attributes {
         self.value(function, row).is_some() && !(is_barriers && self.of[function].barriers_of_section.is_some())
     }
 
+    /// Whether all functions say that they are of one language: then no kernel is of a language that it does not say itself.
+    pub fn languages_agree(&self) -> bool {
+        self.languages_agree
+    }
+
+    /// The languages of a function.
+    pub fn languages(&self, function: FunctionId) -> impl Iterator<Item = u16> {
+        self.propagated(function).iter().filter(|known| is_language(known)).map(|known| known.last)
+    }
+
     /// Whether any function says which sparse matrix instructions it uses. Then those that do not say may use any.
     pub fn any_sparsity(&self) -> bool {
         self.any_sparsity
@@ -108,7 +125,14 @@ pub fn read(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet) ->
     });
     let propagated = blocks.collect();
     let any_sparsity = of.iter().any(|attributes| attributes.sparsity.is_some());
-    Attributes { of: IdVec::from(of), propagated, any_sparsity }
+    let mut attributes = Attributes { of: IdVec::from(of), propagated, any_sparsity, languages_agree: true };
+    let mut languages = attributes.of.ids().filter(|&id| attributes.of[id].info.is_some()).map(|id| {
+        let mut languages = attributes.languages(id);
+        (languages.next(), languages.next())
+    });
+    let first = languages.next();
+    attributes.languages_agree = languages.all(|of_one| Some(of_one) == first && of_one.1.is_none());
+    attributes
 }
 
 /// Reads the records of a function, and adds its propagated attributes to a list.
@@ -134,10 +158,10 @@ fn read_one(
     let barriers = (inputs.sections()[code].flags >> BARRIERS_SHIFT) as u8;
     if let (1.., Some(row)) = (barriers, propagated_row(Attribute::NUM_BARRIERS)) {
         result.barriers_of_section = Some(barriers.into());
-        note(propagated, start, row, barriers.into(), (info, u32::MAX));
+        note(propagated, start, row, barriers.into(), moment_of_flags());
     }
     for (position, record) in info::records(inputs.sections()[info].data).map_while(Result::ok).enumerate() {
-        if let Some(row) = propagated_row(record.attribute) {
+        if let Some(row) = propagated_row(record.attribute).filter(|&row| PROPAGATED[row].combine != Combine::Numbers) {
             note(propagated, start, row, record.value, (info, position as u32));
         }
         match record.attribute {
@@ -151,11 +175,29 @@ fn read_one(
                 result.externs.get_or_insert_default().extend(functions);
             }
             Attribute::AT_ENTRY_FRAGMENTS => result.fragments.extend(record.words()),
+            Attribute::LANGUAGE => note_languages(&record, propagated, start, (info, position as u32)),
             _ => {}
         }
     }
     result.propagated = start..propagated.len();
     result
+}
+
+/// The languages are numbered from 0. Larger numbers are no languages, and stay where they are.
+const MOST_LANGUAGES: u32 = 64;
+
+/// Takes up the languages of a function, each once, in a list whose last part is the function's.
+fn note_languages(record: &Record<'_>, propagated: &mut Vec<PropagatedValue>, start: usize, moment: Moment) {
+    let Some(row) = propagated_row(Attribute::LANGUAGE) else { return };
+    for language in record.words().filter(|&word| word < MOST_LANGUAGES).map(|word| word as u16) {
+        if !propagated[start..].iter().any(|known| is_language(known) && known.last == language) {
+            propagated.push(PropagatedValue { row, largest: language, last: language, first: moment });
+        }
+    }
+}
+
+fn is_language(known: &PropagatedValue) -> bool {
+    PROPAGATED[known.row].combine == Combine::Numbers
 }
 
 /// Takes up a record of a propagated attribute, in a list whose last part is the function's.

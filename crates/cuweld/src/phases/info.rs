@@ -372,10 +372,9 @@ impl<'data> Facts<'_, 'data> {
             }
             // Only kernels keep it.
             (Attribute::AT_ENTRY_FRAGMENTS, None) if self.options.executable() => {}
+            (Attribute::LANGUAGE, Some(properties)) if properties.languages.is_empty() => out.copy(record),
             (_, Some(properties)) if propagated_row(attribute).is_some() => {
-                let moves = (properties.externs_move && attribute == Attribute::EXTERNS)
-                    || (properties.fragments_move && attribute == Attribute::AT_ENTRY_FRAGMENTS);
-                if !moves {
+                if !propagated_row(attribute).is_some_and(|row| properties.moved[row]) {
                     self.propagated_record(attribute, record.format, properties, out);
                 }
             }
@@ -396,6 +395,7 @@ impl<'data> Facts<'_, 'data> {
         match PROPAGATED[row].combine {
             Combine::Functions => out.symbols(attribute, properties.externs.iter().map(|&id| self.function_referent(id))),
             Combine::Words => out.words(attribute, &properties.fragments),
+            Combine::Numbers => out.words(attribute, &properties.languages),
             _ => out.value(format, attribute, properties.values[row].unwrap_or(0)),
         }
     }

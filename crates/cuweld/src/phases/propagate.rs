@@ -8,7 +8,7 @@
 //!
 //! * registers and barriers: the maximum;
 //! * stack: the largest sum of frames along a call path, unknown if a path leads back to a function on it (recursion);
-//! * return stack, external functions, fragments: sums and unions.
+//! * return stack, external functions, fragments, languages: sums and unions.
 //!
 //! # The algorithm
 //!
@@ -20,8 +20,9 @@
 //! A program's only entry function is treated as if it reached all live code.
 
 mod externs;
+mod older;
 
-use super::attributes::{Attributes, Moment, PropagatedValue};
+use super::attributes::{Attributes, Moment, PropagatedValue, moment_of_flags};
 use super::callgraph::CallGraph;
 use super::components::Components;
 use super::explain;
@@ -71,12 +72,14 @@ pub struct Properties {
     pub values: [Option<u16>; PROPAGATED.len()],
     /// Functions that something outside of the link provides, and kernels that are launched from the device.
     pub externs: Vec<FunctionId>,
-    /// Whether the record of the externs is made anew, behind all others, although the kernel has one.
-    pub externs_move: bool,
     /// Words of entry fragments.
     pub fragments: Vec<u32>,
-    /// Whether the record of the fragments is made anew, behind all others, although the kernel has one.
-    pub fragments_move: bool,
+    /// Languages, unless all functions are of one.
+    pub languages: Vec<u32>,
+    /// The rows of [`PROPAGATED`] whose records are made anew, behind all others, although the kernel has one.
+    pub moved: [bool; PROPAGATED.len()],
+    /// Whether the flags of the kernel's section go on to say how many barriers it uses itself.
+    pub keeps_barriers_of_section: bool,
     /// The rows of [`PROPAGATED`] that the kernel has no record of, in the order in which records are made.
     pub new_records: Vec<usize>,
 }
@@ -124,7 +127,9 @@ impl Flow {
     }
 
     fn note_value(&mut self, row: usize, value: u16, moment: Moment) {
-        match self.values.iter_mut().find(|(known, ..)| *known == row) {
+        // Of a list, each number is a value of its own.
+        let is_list = PROPAGATED[row].combine == Combine::Numbers;
+        match self.values.iter_mut().find(|(known, most, _)| *known == row && (!is_list || *most == value)) {
             Some((_, most, first)) => (*most, *first) = ((*most).max(value), (*first).min(moment)),
             None => self.values.push((row, value, moment)),
         }
@@ -170,6 +175,9 @@ pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) 
         })
         .collect();
     facts.add_sums_and_lists(&mut kernels);
+    if options.imitates(Imitation::BarriersOfOldKernels) {
+        kernels.iter_mut().for_each(|(&kernel, properties)| facts.forget_old_barriers(kernel, &flows, properties));
+    }
     facts.report_unknown_stacks(&flows, options, report);
     let stubs = facts.stubs(&flows);
     Ok(KernelProperties { kernels, stubs })
@@ -187,7 +195,9 @@ impl Facts<'_, '_> {
             None => 0,
         };
         for &PropagatedValue { row, largest, first, .. } in self.attributes.propagated(function) {
-            flow.note_value(row, largest, first);
+            if PROPAGATED[row].combine != Combine::Numbers || !self.attributes.languages_agree() {
+                flow.note_value(row, largest, first);
+            }
         }
     }
 
@@ -272,13 +282,12 @@ impl Facts<'_, '_> {
         let flow = whole_program.unwrap_or(reached);
         let all: Vec<FunctionId> = flow.externs.iter().flat_map(|list| externs.functions(list)).collect();
         let own = attributes.externs.as_deref().unwrap_or_default();
-        let (externs, grows) = self.externs(own, all, whole_program.is_some());
-        // A lone kernel's record is made anew if it grows.
-        let externs_move = whole_program.is_some() && attributes.externs.is_some() && grows;
+        let (externs, externs_grow) = self.externs(own, all, whole_program.is_some());
+        let (languages, own_languages) = self.languages(kernel, flow);
         // The reference linker does not raise these two of a lone kernel, as it does for one of several.
         let keeps_own = whole_program.is_some() && lone_keeps_own;
         let own_sparsity = attributes.sparsity.filter(|_| keeps_own).map(|own| own | (flow.sparsity & UNKNOWN_SPARSITY));
-        let mut values = [None; PROPAGATED.len()];
+        let (mut values, mut moved) = ([None; PROPAGATED.len()], [false; PROPAGATED.len()]);
         let mut missing: Vec<(usize, Moment)> = Vec::new();
         for &(row, value, moment) in &flow.values {
             let own = self
@@ -290,12 +299,19 @@ impl Facts<'_, '_> {
             if !has_record && value == 0 && whole_program.is_some() && is_silent_if_zero(row) {
                 continue;
             }
-            if !has_record || (externs_move && PROPAGATED[row].combine == Combine::Functions) {
+            // A lone kernel's list is made anew if it grows.
+            moved[row] = has_record
+                && match PROPAGATED[row].combine {
+                    Combine::Functions => whole_program.is_some() && externs_grow,
+                    Combine::Numbers => whole_program.is_some() && languages.len() > own_languages,
+                    _ => false,
+                };
+            if !has_record || moved[row] {
                 missing.push((row, moment));
             }
         }
         match whole_program {
-            Some(_) => missing.sort_unstable_by_key(|&(row, _)| row),
+            Some(_) => missing.sort_unstable_by_key(|&(row, moment)| (moment == moment_of_flags(), row)),
             None => missing.sort_unstable_by_key(|&(_, moment)| moment),
         }
         Properties {
@@ -305,10 +321,11 @@ impl Facts<'_, '_> {
             sparsity: own_sparsity.unwrap_or(flow.sparsity),
             values,
             externs,
-            externs_move,
             fragments: Vec::new(),
-            fragments_move: false,
-            new_records: missing.into_iter().map(|(row, _)| row).collect(),
+            languages,
+            moved,
+            keeps_barriers_of_section: false,
+            new_records: rows_once(missing),
         }
     }
 
@@ -381,8 +398,8 @@ impl Facts<'_, '_> {
             properties.fragments.extend(words.filter(|&word| known.insert(word)));
             let own = self.attributes.of(kernel).fragments.len();
             if let (true, Some(row)) = (lone_kernel && own > 0, propagated_row(Attribute::AT_ENTRY_FRAGMENTS)) {
-                properties.fragments_move = properties.fragments.len() > own;
-                if properties.fragments_move {
+                properties.moved[row] = properties.fragments.len() > own;
+                if properties.moved[row] {
                     properties.new_records.push(row);
                     properties.new_records.sort_unstable();
                 }
@@ -413,6 +430,17 @@ impl Facts<'_, '_> {
             }
         }
     }
+}
+
+/// The rows, each once: a list has a value for each number, and one record.
+fn rows_once(missing: Vec<(usize, Moment)>) -> Vec<usize> {
+    let mut rows = Vec::with_capacity(missing.len());
+    for (row, _) in missing {
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 /// Whether a lone kernel gets no record of an attribute that comes to nothing.

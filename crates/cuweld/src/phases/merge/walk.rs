@@ -10,6 +10,7 @@ use crate::options::{KernelRoots, Options};
 use crate::phases::image_size::Room;
 use crate::phases::live::LiveSet;
 use crate::phases::load::{Inputs, Place, Role, Stretch, UnifiedTable, Variables, is_shared};
+use crate::phases::propagate::KernelProperties;
 use crate::phases::references::References;
 use crate::phases::resolve::{Fate, Part, Resolution};
 use crate::phases::unified::Unified;
@@ -36,6 +37,8 @@ pub struct Facts<'facts, 'data> {
     pub usage: &'facts Usage<'facts, 'data>,
     /// The live set: functions reachable from the GC roots.
     pub live: &'facts LiveSet,
+    /// What each kernel needs.
+    pub properties: &'facts KernelProperties,
     /// Which shared variables and textures code refers to.
     pub references: &'facts References,
     /// The slots of unified functions and variables.
@@ -276,7 +279,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             None => {
                 // In an executable, a record says what the upper flags of old objects say.
                 let barriers = section.flags >> BARRIERS_SHIFT << BARRIERS_SHIFT;
-                let kept = if self.facts.options.executable() { 0 } else { barriers };
+                let keeps = self.facts.properties.of(function).is_some_and(|properties| properties.keeps_barriers_of_section);
+                let kept = if self.facts.options.executable() && !keeps { 0 } else { barriers };
                 let shape = Shape { flags: SHF_ALLOC | SHF_EXECINSTR | kept, ..Shape::of(section) };
                 let section_name = if section.is_stub() { Name::plain(section.name) } else { Name::of_function(".text.", name) };
                 let text = self.create(section_name, &Code, shape);
