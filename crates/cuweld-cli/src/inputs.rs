@@ -4,7 +4,7 @@ use crate::bytes::{Bytes, Identity};
 use crate::libraries;
 use crate::missing_file;
 use crate::options::{InputItem, InputSource, LinkArguments, Members, System};
-use crate::resources;
+use crate::resources::{self, Workload};
 use cuweld::Demand;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld::inputs::RawInput;
@@ -161,29 +161,41 @@ impl File<'_> {
     }
 }
 
-/// How many bytes the inputs have that are given as files.
-pub fn expected_size(arguments: &LinkArguments) -> usize {
+/// How much there is to be read, as far as that can be told. Of many files it is not worth while to ask.
+pub fn expected(arguments: &LinkArguments) -> Workload {
+    let files = arguments.inputs.len();
     let size = |item: &InputItem| match &item.source {
-        InputSource::File(path) => std::fs::metadata(path).map_or(0, |found| found.len() as usize),
-        InputSource::Library(_) | InputSource::LibraryFile(_) => 0,
+        InputSource::File(path) if !is_runtime(path) => std::fs::metadata(path).map_or(0, |found| found.len() as usize),
+        InputSource::File(_) | InputSource::Library(_) | InputSource::LibraryFile(_) => 0,
     };
-    arguments.inputs.iter().map(size).fold(0, usize::saturating_add)
+    let few = arguments.inputs.iter().filter(|_| files < resources::MANY_FILES);
+    Workload { bytes: few.map(size).fold(0, usize::saturating_add), files }
+}
+
+/// Whether a file is the device runtime, by its name.
+fn is_runtime(path: &Path) -> bool {
+    path.file_stem().is_some_and(|stem| stem == RUNTIME_LIBRARY || stem == RUNTIME_LIBRARY_ON_WINDOWS)
 }
 
 /// Reads the inputs of a link, in link order. What there is to say about it is not said yet: the reference linker reads one input
 /// after the other, so what it has to say about the contents of earlier ones comes first.
-pub fn read(arguments: &LinkArguments) -> Files<'_> {
+pub fn read(arguments: &LinkArguments, threads: usize) -> Files<'_> {
     let mut files = Files::default();
-    files.failure = read_all(arguments, &mut files).err().map(|diagnostic| *diagnostic);
+    files.failure = read_all(arguments, threads, &mut files).err().map(|diagnostic| *diagnostic);
     files
 }
 
-fn read_all<'arguments>(arguments: &'arguments LinkArguments, files: &mut Files<'arguments>) -> Result<(), Box<Diagnostic>> {
+fn read_all<'arguments>(
+    arguments: &'arguments LinkArguments,
+    threads: usize,
+    files: &mut Files<'arguments>,
+) -> Result<(), Box<Diagnostic>> {
     let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
     let find = |item: &&'arguments InputItem| find(item, arguments);
-    let found: Vec<_> = match items.len() < resources::MANY_FILES {
-        true => items.iter().map(find).collect(),
-        false => items.par_iter().map(find).collect(),
+    let found: Vec<_> = match threads {
+        // Others may not have been started yet.
+        1 => items.iter().map(find).collect(),
+        _ => items.par_iter().map(find).collect(),
     };
     files.files.reserve_exact(found.len());
     let mut archives = HashSet::new();
@@ -220,8 +232,7 @@ fn file_key(path: &Path, bytes: &Bytes) -> (Option<Identity>, PathBuf) {
 
 /// Whether an input takes part in any case.
 fn demand(item: &InputItem, path: &Path, is_archive: bool, arguments: &LinkArguments) -> Demand {
-    let is_runtime = path.file_stem().is_some_and(|stem| stem == RUNTIME_LIBRARY || stem == RUNTIME_LIBRARY_ON_WINDOWS);
-    if is_runtime && !arguments.roots.keep_system_libraries {
+    if is_runtime(path) && !arguments.roots.keep_system_libraries {
         Demand::Runtime
     } else if (is_archive && item.members == Members::Needed) || item.group.is_some() {
         Demand::Definition

@@ -11,7 +11,7 @@ use crate::output::{Contents, Pending};
 use crate::outputs::{Outputs, not_written, writing_failed};
 use crate::progress::Progress;
 use crate::request::{on_empty, request};
-use crate::resources::{self, Size};
+use crate::resources::{self, Workload};
 use crate::room::Room;
 use crate::save;
 use crate::side_files;
@@ -69,7 +69,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
 /// Gives the link to another linker, and the status that it ends with.
 fn hand_over(program: &Path, arguments: &LinkArguments, report: &mut Report) -> Result<ExitCode, Failure> {
     if let Some(folder) = &arguments.files.save_dir {
-        save::save(folder, arguments, &inputs::read(arguments), report)?;
+        save::save(folder, arguments, &inputs::read(arguments, 1), report)?;
     }
     finalizer::hand_over(program, std::env::args_os().skip(1)).map_err(|error| {
         let (file, cause) = (program.to_string_lossy().into_owned(), error.to_string());
@@ -121,32 +121,35 @@ fn read<'arguments>(
     target: &Target,
     watch: &mut Watch,
 ) -> (ManuallyDrop<Files<'arguments>>, Option<Room>) {
-    let threads = |size| resources::threads(arguments.execution.threads, size);
-    // Many files are read by all threads. Of few, it is soon known how large they are.
-    let count = arguments.inputs.len();
-    let expected_size = if count < resources::MANY_FILES { inputs::expected_size(arguments) } else { 0 };
-    let expected = Size::of(expected_size, count);
-    if expected > Size::Small {
-        resources::start(expected, threads(expected));
+    let asked_for = arguments.execution.threads;
+    let expected = inputs::expected(arguments);
+    let readers = expected.threads(asked_for);
+    if expected.is_large() {
+        resources::expect_much(readers);
     }
-    let room_for = |size: Size, bytes: usize| {
-        let output = arguments.output.clone().filter(|_| size == Size::Large);
+    if readers > 1 {
+        resources::start(readers);
+    }
+    let room_for = |workload: Workload| {
+        let output = arguments.output.clone().filter(|_| workload.is_large());
         // Most of what is read gets into the output.
-        output.map(|output| Room::new(output, bytes as u64 / 8 * 7))
+        output.map(|output| Room::new(output, workload.bytes as u64 / 8 * 7))
     };
-    let room = room_for(expected, expected_size);
+    let room = room_for(expected);
     room.iter().for_each(Room::make);
     // It is not worth the time to give them back one by one at the end.
-    let files = ManuallyDrop::new(run_phase(watch, Phase::Read, || inputs::read(arguments)));
+    let files = ManuallyDrop::new(run_phase(watch, Phase::Read, || inputs::read(arguments, readers)));
     room.iter().for_each(Room::halt);
-    let size = Size::of(files.size(), count).max(expected);
-    let room = room.or_else(|| room_for(size, files.size()));
-    if expected == Size::Small {
-        resources::start(size, threads(size));
-    } else if size > expected {
-        resources::expect_much(rayon::current_num_threads());
+    let workload = Workload { bytes: files.size().max(expected.bytes), ..expected };
+    let room = room.or_else(|| room_for(workload));
+    let threads = if readers > 1 { readers } else { workload.threads(asked_for) };
+    if workload.is_large() && !expected.is_large() {
+        resources::expect_much(threads);
     }
-    if size == Size::Large {
+    if readers == 1 {
+        resources::start(threads);
+    }
+    if workload.is_large() {
         let memory = LeastMemory::of(files.bytes().map(AsRef::as_ref), target);
         resources::touch_ahead(memory.load);
         // From then on, other threads have little to do for a while.

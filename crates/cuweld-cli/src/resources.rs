@@ -4,35 +4,49 @@ use cuweld_toolkit::Jobs;
 #[cfg(unix)]
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// From this many bytes of input on, threads save more time than it takes to start them.
-const WORTH_THREADS: usize = 512 << 10;
-/// From this many files on, it pays in any case.
+/// From this many bytes of input on, huge pages save more time than memory is lost where they end.
+const WORTH_HUGE_PAGES: usize = 512 << 10;
+/// From this many files on, other threads save more time than it takes to start them.
 pub const MANY_FILES: usize = 64;
-/// From this many bytes on, huge pages save more time than memory is lost where they end.
-const WORTH_HUGE_PAGES: usize = 1536 << 10;
-/// And if the files are many, from this many in each: of small ones, little is kept.
+/// If the files are many, huge pages pay from this many bytes in each on: of small ones, little is kept.
 const LARGE_FILE: usize = 16 << 10;
 
-/// The size of a link.
-#[derive(Copy, Clone, Debug, Eq, PartialEq, Ord, PartialOrd)]
-pub enum Size {
-    /// It is done before other threads have started.
-    Small,
-    /// It is worth threads, but not much memory.
-    Medium,
-    /// It is worth both.
-    Large,
+/// What a link has to deal with.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub struct Workload {
+    /// So many bytes.
+    pub bytes: usize,
+    /// In so many files.
+    pub files: usize,
 }
 
-impl Size {
-    /// The size of a link that has so many bytes in so many files.
-    pub fn of(bytes: usize, files: usize) -> Self {
-        let has_large_files = files < MANY_FILES || bytes / files >= LARGE_FILE;
-        match bytes {
-            WORTH_HUGE_PAGES.. if has_large_files => Size::Large,
-            _ if bytes >= WORTH_THREADS || files >= MANY_FILES => Size::Medium,
-            _ => Size::Small,
+impl Workload {
+    /// Whether it is worth much memory.
+    pub fn is_large(self) -> bool {
+        self.bytes >= WORTH_HUGE_PAGES && (self.files < MANY_FILES || self.bytes / self.files >= LARGE_FILE)
+    }
+
+    /// How many threads there are to be: as many as were asked for, or as the link is worth.
+    pub fn threads(self, asked_for: Option<u32>) -> usize {
+        let processors = || std::thread::available_parallelism().map_or(1, usize::from);
+        match asked_for {
+            Some(threads) if threads > 0 => (threads as usize).min(MOST_PER_PROCESSOR * processors()),
+            _ => match (self.bytes / BYTES_PER_THREAD).max(self.files / FILES_PER_THREAD) {
+                0 => 1,
+                others => processors().min(1 + others),
+            },
         }
+    }
+}
+
+/// Starts threads.
+pub fn start(threads: usize) {
+    // This thread works, too: it would only wait for the others otherwise. It does wait until they have begun, and that is good: the
+    // system would let them begin only when this one has used up its time.
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
+    // It fails if there are threads already, and there are none yet, or if the system gives none: then this one works alone.
+    if pool(threads).is_err() {
+        _ = pool(1);
     }
 }
 
@@ -40,18 +54,13 @@ impl Size {
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 const PAGE: usize = 2 << 20;
 
+/// Another thread is worth while for so many more bytes,
+const BYTES_PER_THREAD: usize = 1 << 20;
+/// or so many more files.
+const FILES_PER_THREAD: usize = 64;
+
 /// More threads than this for each processor do nothing but wait for each other.
 const MOST_PER_PROCESSOR: usize = 8;
-
-/// How many threads there are to be: as many as were asked for, or as the size of the link is worth.
-pub fn threads(asked_for: Option<u32>, size: Size) -> usize {
-    let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    match asked_for {
-        Some(threads) if threads > 0 => (threads as usize).min(MOST_PER_PROCESSOR * processors()),
-        _ if size == Size::Small => 1,
-        _ => processors(),
-    }
-}
 
 /// How many compilers may run at once: as many as were asked for, or as there are processors. Under make, its jobserver has a say, too.
 #[allow(unsafe_code, reason = "make passes files on by their numbers")]
@@ -64,20 +73,6 @@ pub fn jobs(asked_for: Option<u32>) -> Jobs {
     // closed again, and the output has no descriptor that stays.
     let client = unsafe { cuweld_toolkit::jobserver::Client::from_env() };
     client.and_then(|client| Jobs::granted_by(client, limit).ok()).unwrap_or_else(|| Jobs::new(limit))
-}
-
-/// Starts threads, and tells the heap what to expect.
-pub fn start(size: Size, threads: usize) {
-    if size == Size::Large {
-        expect_much(threads);
-    }
-    // This thread works, too: it would only wait for the others otherwise. It does wait until they have begun, and that is good: the
-    // system would let them begin only when this one has used up its time.
-    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
-    // It fails if there are threads already, and there are none yet, or if the system gives none: then this one works alone.
-    if pool(threads).is_err() {
-        _ = pool(1);
-    }
 }
 
 /// Asks for room for everything that a large link is going to need, in one piece of huge pages. A link of ten thousand functions touches
@@ -118,7 +113,7 @@ pub fn expect_much(threads: usize) {
 }
 
 /// Lets another thread touch memory that this one is about to need, so that the system does its work on it beside this one's. The heap
-/// is that of a [large](Size::Large) link: it gives nothing back, and takes what comes next from where it ended. Without effect if there
+/// is that of a [large](Workload::is_large) link: it gives nothing back, and takes what comes next from where it ended. Without effect if there
 /// is no other thread, or where the system does not offer this.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #[allow(unsafe_code, reason = "the system is told which memory comes next")]

@@ -15,7 +15,7 @@ use crate::output::Pending;
 use crate::outputs::{Outputs, not_written, writing_failed};
 use crate::progress::Progress;
 use crate::request::request;
-use crate::resources::{self, Size};
+use crate::resources::{self, Workload};
 use cubin::target::Target;
 use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report, WarningPolicy};
 use cuweld::inputs::{OpenInputs, Unknown};
@@ -80,19 +80,31 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
     refuse_listings(&common)?;
 
     let mut report = new_report(&common);
-    let files = inputs::read(&common);
+    let count = match &asked.targets {
+        Targets::Named(targets) => targets.len().max(1),
+        Targets::All => 1,
+    };
+    // What is opened once is linked for each.
+    let of_all = |one: Workload| Workload { bytes: one.bytes.saturating_mul(count), files: one.files.saturating_mul(count) };
+    let expected = inputs::expected(&common);
+    let readers = of_all(expected).threads(common.execution.threads);
+    if of_all(expected).is_large() {
+        resources::expect_much(readers);
+    }
+    if readers > 1 {
+        resources::start(readers);
+    }
+    let files = inputs::read(&common, readers);
     let result = (|| {
         say_how_reading_went(&files, &mut report)?;
         files.check_outputs(&common, &mut report)
     })();
     messages.show(&renderer, report.entries());
     result?;
-    let count = match &asked.targets {
-        Targets::Named(targets) => targets.len().max(1),
-        Targets::All => 1,
-    };
-    let size = Size::of(files.size().saturating_mul(count), common.inputs.len().saturating_mul(count));
-    resources::start(size, resources::threads(common.execution.threads, size));
+    if readers == 1 {
+        let workload = of_all(Workload { bytes: files.size(), ..expected });
+        resources::start(workload.threads(common.execution.threads));
+    }
 
     let raw = files.raw_inputs(true);
     let unknown = if messages.as_reference(&common) { Unknown::ByName } else { Unknown::Refuse };
