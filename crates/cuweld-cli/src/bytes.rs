@@ -177,6 +177,7 @@ pub fn report_with(renderer: &Renderer) {
     shortened::report_with(renderer);
 }
 
+#[cfg(unix)]
 fn message(renderer: Option<&Renderer>, path: &Path) -> String {
     let message = Message::InputChanged { file: path.to_string_lossy().into_owned() };
     match renderer {

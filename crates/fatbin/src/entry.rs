@@ -94,6 +94,8 @@ impl Flags {
     pub const DEBUG: Self = Self(0x2);
     /// Made on a Linux host.
     pub const LINUX: Self = Self(0x10);
+    /// Made on a Windows host.
+    pub const WINDOWS: Self = Self(0x40);
     /// Packed as one LZ4 block.
     pub const LZ4: Self = Self(0x2000);
     /// Packed as one zstd frame.

@@ -17,7 +17,7 @@
 mod embedded;
 mod ptx;
 
-pub use embedded::{Embedded, Wrapper};
+pub use embedded::{Embedded, Form, Wrapper};
 
 use std::borrow::Cow;
 use std::io;
@@ -40,6 +40,30 @@ pub struct Settings {
     pub relocatable: bool,
     /// Which entries are packed, and how.
     pub compression: Compression,
+    /// The system that entries say they were made on. No linker or driver is known to look at it.
+    pub host: Host,
+}
+
+/// The system that a fatbin is made on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Host {
+    /// Linux.
+    #[default]
+    Linux,
+    /// Windows.
+    Windows,
+}
+
+impl Host {
+    /// The system that this was built for.
+    pub const NATIVE: Host = if cfg!(windows) { Host::Windows } else { Host::Linux };
+
+    fn flag(self) -> Flags {
+        match self {
+            Host::Linux => Flags::LINUX,
+            Host::Windows => Flags::WINDOWS,
+        }
+    }
 }
 
 /// Which entries are packed, and how.
@@ -206,7 +230,7 @@ impl<'data> Builder<'data> {
             Variant::Family => Flags::FAMILY.0,
         };
         let debug = if self.settings.debug { Flags::DEBUG.0 } else { 0 };
-        let flags = Flags::ADDRESS_64.0 | Flags::LINUX.0 | debug | packing | variant | head.flags;
+        let flags = Flags::ADDRESS_64.0 | self.settings.host.flag().0 | debug | packing | variant | head.flags;
         let mut header = Vec::with_capacity(HEADER_SIZE as usize + strings.len());
         header.extend(head.kind.to_le_bytes());
         header.extend(MARKER.to_le_bytes());

@@ -1,8 +1,8 @@
 //! Fatbins that are written again are the same bytes: the samples beside this were made by the toolkit's own program.
 
 use cubin::target::Variant;
-use fatbin::entry::{Architecture, EntryKind};
-use fatbin::write::{Builder, Compression, Mode, Settings, Unfit};
+use fatbin::entry::{Architecture, EntryKind, Flags};
+use fatbin::write::{Builder, Compression, Embedded, Form, Host, Mode, Settings, Unfit, Wrapper};
 use fatbin::{Entry, Fatbin};
 
 const STORED: &[u8] = include_bytes!("data/stored.fatbin");
@@ -91,4 +91,34 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(builder.cubin(architecture, b"text"), Err(Unfit::NotACubin(_))));
     assert_eq!(builder.ptx(architecture, b".target sm_80"), Err(Unfit::NotPtx));
     assert_eq!(builder.to_vec().len(), 16);
+}
+
+#[test]
+fn source_for_microsofts_compiler() {
+    let source = Embedded { fatbin: &[1; 36], wrapper: Wrapper::Unit, form: Form::Windows }.source();
+    let number = "0x0101010101010101ull";
+    assert_eq!(
+        source.replace("\r\n", "|"),
+        format!(
+            "#ifndef __SKIP_INTERNAL_FATBINARY_HEADERS|#include \"fatbinary_section.h\"|#endif|\
+             #define __CUDAFATBINSECTION  \".nvFatBinSegment\"|#define __CUDAFATBINDATASECTION  \"__nv_relfatbin\"|\
+             #ifdef __cplusplus|extern \"C\" {{|#endif||#pragma const_seg(__CUDAFATBINDATASECTION)|\
+             static const __declspec(allocate(__CUDAFATBINDATASECTION)) unsigned long long fatbinData[]= \
+             {{{number},{number},{number},{number},|0x0000000001010101ull|}};|#pragma const_seg()||#ifdef __cplusplus|}}|#endif||\
+             #ifdef __cplusplus|extern \"C\" {{|#endif|#pragma const_seg(\".nvFatBinSegment\")|#undef __FATIDNAME_CORE|\
+             #undef __FATIDNAME|#define __FATIDNAME_CORE(x) __fatbinwrap##x|#define __FATIDNAME(x) __FATIDNAME_CORE(x)|\
+             __declspec(allocate(__CUDAFATBINSECTION)) __declspec(align(8)) extern const __fatBinC_Wrapper_t \
+             __FATIDNAME(__NV_MODULE_ID)= |\t{{ 0x466243b1, 1, fatbinData, 0 }};|#pragma const_seg()|#ifdef __cplusplus|}}|#endif|"
+        )
+    );
+}
+
+#[test]
+fn an_entry_says_where_it_was_made() {
+    let mut builder = Builder::new(Settings { host: Host::Windows, ..settings("first.cu", Mode::None) });
+    let (architecture, image) = (entries(STORED)[0].architecture, entries(STORED)[0].unpack(LIMIT).expect("a payload"));
+    builder.cubin(architecture, &image).expect("it fits");
+    let made = builder.to_vec();
+    let flags = entries(&made)[0].flags;
+    assert!(flags.contains(Flags::WINDOWS) && !flags.contains(Flags::LINUX));
 }

@@ -11,6 +11,7 @@ use cuweld::diagnostics::{Diagnostic, Entry, Message, Renderer};
 use cuweld_toolkit::Search;
 use fatbin::write::{Builder, Embedded};
 use options::{Asked, Image, ImageKind};
+use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -58,7 +59,7 @@ fn make(arguments: &options::FatbinArguments) -> Result<(), String> {
         write(path, &fatbin)?;
     }
     if let Some(path) = &arguments.embedded {
-        let source = Embedded { fatbin: &fatbin, wrapper: arguments.wrapper, as_array: arguments.as_array }.source();
+        let source = Embedded { fatbin: &fatbin, wrapper: arguments.wrapper, form: arguments.form }.source();
         write(path, source.as_bytes())?;
     }
     Ok(())
@@ -68,7 +69,7 @@ fn make(arguments: &options::FatbinArguments) -> Result<(), String> {
 fn hand_over(words: &[OsString]) -> Result<ExitCode, String> {
     let own = std::env::current_exe().and_then(std::fs::canonicalize).ok();
     let places = Search::default().places();
-    let programs = places.iter().map(|place| place.folder.join("bin").join(NAME));
+    let programs = places.iter().map(|place| place.folder.join("bin").join(format!("{NAME}{EXE_SUFFIX}")));
     // One of those on PATH may be this program, under that name.
     let is_other = |path: &std::path::PathBuf| path.is_file() && std::fs::canonicalize(path).ok() != own;
     let Some(program) = programs.into_iter().find(is_other) else {

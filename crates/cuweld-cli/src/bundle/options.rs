@@ -4,7 +4,7 @@ use crate::dlink::{MODES, one_of};
 use crate::options::split_options_file;
 use cubin::target::{Target, Variant};
 use fatbin::entry::Architecture;
-use fatbin::write::{Mode, Settings, Wrapper};
+use fatbin::write::{Form, Host, Mode, Settings, Wrapper};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,8 +31,8 @@ pub struct FatbinArguments {
     pub settings: Settings,
     /// What the wrapper in the C source is like.
     pub wrapper: Wrapper,
-    /// The code in the C source is an array.
-    pub as_array: bool,
+    /// How the code stands in the C source.
+    pub form: Form,
     /// The entries.
     pub images: Vec<Image>,
 }
@@ -141,9 +141,9 @@ impl Asked {
         let mut arguments = FatbinArguments {
             create: None,
             embedded: None,
-            settings: Settings::default(),
+            settings: Settings { host: Host::NATIVE, ..Settings::default() },
             wrapper: Wrapper::Program,
-            as_array: false,
+            form: if Host::NATIVE == Host::Windows { Form::Windows } else { Form::Assembly },
             images: Vec::new(),
         };
         let mut other = None;
@@ -181,7 +181,7 @@ fn read_words(
         };
         match meaning {
             Meaning::Address32 => return Err("there is no device code with 32-bit addresses any more (-32)".into()),
-            Meaning::AsArray => found.as_array = true,
+            Meaning::AsArray => found.form = Form::Array,
             Meaning::CommandLine => found.settings.options = value,
             Meaning::Compress if value == "false" => found.settings.compression.mode = Mode::None,
             Meaning::Compress | Meaning::Nothing => {}

@@ -21,7 +21,7 @@ use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report, WarningPo
 use cuweld::inputs::{OpenInputs, Unknown};
 use cuweld_device_link::{Bundle, Machine, Program, Visibility, link_each};
 use cuweld_toolkit::Search;
-use fatbin::write::{Embedded, Settings, Wrapper};
+use fatbin::write::{Embedded, Form, Settings, Wrapper};
 use options::{DeviceLinkArguments, Emit, HELP, Targets};
 use std::ffi::OsString;
 use std::io::Write;
@@ -293,7 +293,7 @@ fn add_bundle(
         Emit::Fatbin => bundle.fatbin().write_to(out),
         Emit::EmbeddedC => {
             let fatbin = bundle.fatbin().to_vec();
-            out.write_all(Embedded { fatbin: &fatbin, wrapper: Wrapper::Linked, as_array: false }.source().as_bytes())
+            out.write_all(Embedded { fatbin: &fatbin, wrapper: Wrapper::Linked, form: Form::default() }.source().as_bytes())
         }
         Emit::Object | Emit::Cubin => {
             let machine = asked.machine.or_else(|| opened.host_machine().and_then(Machine::by_number));

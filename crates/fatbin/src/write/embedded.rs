@@ -13,6 +13,18 @@ pub enum Wrapper {
     Linked,
 }
 
+/// How the code stands in the source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// In assembly language.
+    #[default]
+    Assembly,
+    /// As an array of C (`-no-asm`).
+    Array,
+    /// As an array for Microsoft's compiler, which has other words for sections; with that system's ends of lines.
+    Windows,
+}
+
 /// A fatbin as C source.
 #[derive(Clone, Copy, Debug)]
 pub struct Embedded<'data> {
@@ -20,8 +32,8 @@ pub struct Embedded<'data> {
     pub fatbin: &'data [u8],
     /// What it is.
     pub wrapper: Wrapper,
-    /// With the code as an array of C (`-no-asm`), and not in assembly language.
-    pub as_array: bool,
+    /// How the code stands in it.
+    pub form: Form,
 }
 
 const BEGIN_C: &str = "#ifdef __cplusplus\nextern \"C\" {\n#endif\n";
@@ -42,24 +54,34 @@ impl Embedded<'_> {
         text += "#ifndef __SKIP_INTERNAL_FATBINARY_HEADERS\n#include \"fatbinary_section.h\"\n#endif\n";
         text += "#define __CUDAFATBINSECTION  \".nvFatBinSegment\"\n";
         text += &format!("#define __CUDAFATBINDATASECTION  \"{section}\"\n");
-        match self.as_array {
-            true => self.array(&mut text),
-            false => self.assembly(section, &mut text),
+        match self.form {
+            Form::Assembly => self.assembly(section, &mut text),
+            Form::Array | Form::Windows => self.array(&mut text),
         }
         text += BEGIN_C;
-        text += match self.wrapper {
-            Wrapper::Unit => {
+        let (names, declaration) = match self.wrapper {
+            Wrapper::Unit => (
                 "#undef __FATIDNAME_CORE\n#undef __FATIDNAME\n#define __FATIDNAME_CORE(x) __fatbinwrap##x\n\
-                 #define __FATIDNAME(x) __FATIDNAME_CORE(x)\nextern const __fatBinC_Wrapper_t __FATIDNAME(__NV_MODULE_ID) "
-            }
-            Wrapper::Program | Wrapper::Linked => "static const __fatBinC_Wrapper_t __fatDeviceText ",
+                 #define __FATIDNAME(x) __FATIDNAME_CORE(x)\n",
+                "extern const __fatBinC_Wrapper_t __FATIDNAME(__NV_MODULE_ID)",
+            ),
+            Wrapper::Program | Wrapper::Linked => ("", "static const __fatBinC_Wrapper_t __fatDeviceText"),
         };
-        text += "__attribute__ ((aligned (8))) __attribute__ ((section (__CUDAFATBINSECTION)))= \n\t{ 0x466243b1, ";
-        text += match self.wrapper {
+        let wrapper = match self.wrapper {
             Wrapper::Linked => "2, fatbinData, (void**)__cudaPrelinkedFatbins };\n",
             Wrapper::Program | Wrapper::Unit => "1, fatbinData, 0 };\n",
         };
-        text += END_C;
+        if self.form == Form::Windows {
+            text += &format!(
+                "#pragma const_seg(\".nvFatBinSegment\")\n{names}__declspec(allocate(__CUDAFATBINSECTION)) __declspec(align(8)) \
+                 {declaration}= \n\t{{ 0x466243b1, {wrapper}#pragma const_seg()\n{END_C}"
+            );
+            return text.replace('\n', "\r\n");
+        }
+        text += &format!(
+            "{names}{declaration} __attribute__ ((aligned (8))) __attribute__ ((section (__CUDAFATBINSECTION)))= \n\
+             \t{{ 0x466243b1, {wrapper}{END_C}"
+        );
         text
     }
 
@@ -93,7 +115,13 @@ impl Embedded<'_> {
 
     fn array(&self, text: &mut String) {
         *text += BEGIN_C;
-        *text += "\nstatic const unsigned long long fatbinData[] __attribute__ ((section (__CUDAFATBINDATASECTION)))= {";
+        *text += match self.form {
+            Form::Windows => {
+                "\n#pragma const_seg(__CUDAFATBINDATASECTION)\n\
+                 static const __declspec(allocate(__CUDAFATBINDATASECTION)) unsigned long long fatbinData[]= {"
+            }
+            _ => "\nstatic const unsigned long long fatbinData[] __attribute__ ((section (__CUDAFATBINDATASECTION)))= {",
+        };
         let count = self.numbers().len();
         for (index, number) in self.numbers().enumerate() {
             let ends_line = index % IN_LINE == IN_LINE - 1;
@@ -105,6 +133,7 @@ impl Embedded<'_> {
                 text.push('\n');
             }
         }
-        *text += &format!("\n}};\n\n{END_C}\n");
+        let end = if self.form == Form::Windows { "#pragma const_seg()\n" } else { "" };
+        *text += &format!("\n}};\n{end}\n{END_C}\n");
     }
 }

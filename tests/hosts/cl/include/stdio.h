@@ -1,0 +1,3 @@
+#pragma once
+#include "corecrt.h"
+extern "C" int printf(const char *, ...);
