@@ -2,6 +2,8 @@
 
 use cubin::callgraph::{Edge, encode_edges};
 use cubin::elf::{Header, SHF_ALLOC, SHF_EXECINSTR, SHT_PROGBITS, SHT_STRTAB, SHT_SYMTAB, SectionHeader, SymbolRecord};
+use cubin::info::{Attribute, Record};
+use cubin::note::CudaInfo;
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind, info, other};
 use cubin::target::Target;
@@ -24,7 +26,10 @@ const STACK: usize = 128 << 10;
 const CODE: usize = 16;
 
 /// Sections before the code of the first function.
-const BEFORE: usize = 5;
+const BEFORE: usize = 7;
+
+/// The section with the note of the toolkit.
+const NOTE: usize = 5;
 
 /// An object of a chain: function `first + i` calls function `first + i + 1`, and the last one calls `next`.
 fn object(header: &Header, first: usize, next: usize) -> Vec<u8> {
@@ -33,6 +38,7 @@ fn object(header: &Header, first: usize, next: usize) -> Vec<u8> {
     let mut symbols = vec![0; SymbolRecord::SIZE * (FUNCTIONS + 2)];
     let mut sections = vec![SectionHeader::default(); BEFORE + FUNCTIONS];
     let mut edges = Vec::with_capacity(FUNCTIONS);
+    let mut attributes = Vec::new();
     for index in 0..=FUNCTIONS {
         let number = if index < FUNCTIONS { first + index } else { next };
         let name = names.len() as u32;
@@ -60,6 +66,8 @@ fn object(header: &Header, first: usize, next: usize) -> Vec<u8> {
                 info: index as u32 + 1,
                 ..Default::default()
             };
+            let registers = [index as u32 + 1, 16].map(u32::to_le_bytes).concat();
+            Record::sized(Attribute::REGCOUNT, &registers).iter().for_each(|record| record.encode(&mut attributes));
             edges.push(Edge::Call { caller: index as u32 + 1, callee: index as u32 + 2 });
         }
     }
@@ -78,6 +86,10 @@ fn object(header: &Header, first: usize, next: usize) -> Vec<u8> {
     add(3, ".symtab", SHT_SYMTAB, &symbols, table);
     let calls = SectionHeader { link: 3, entry_size: 8, align: 4, ..Default::default() };
     add(4, ".nv.callgraph", SectionType::CALLGRAPH.0, &graph, calls);
+    let note = CudaInfo { note_version: 2, virtual_sm: 75, toolkit: 130 }.encode();
+    add(NOTE, ".note.nv.cuinfo", SectionType::NOTE.0, &note, SectionHeader { align: 4, ..Default::default() });
+    let records = SectionHeader { link: 3, align: 4, ..Default::default() };
+    add(6, ".nv.info", SectionType::INFO.0, &attributes, records);
     let names_offset = file.len() as u64;
     file.extend_from_slice(&names);
     for index in [1, 2] {
@@ -89,6 +101,7 @@ fn object(header: &Header, first: usize, next: usize) -> Vec<u8> {
         section_header_offset: file.len() as u64,
         section_header_count: sections.len() as u16,
         section_names: 1,
+        flags: header.flags & 0x00ff_ffff | (NOTE as u32) << 24,
         ..*header
     };
     header.write(&mut file[..header_size]);

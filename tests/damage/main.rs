@@ -8,6 +8,8 @@ mod bombs;
 mod chain;
 mod containers;
 #[cfg(unix)]
+mod contradictions;
+#[cfg(unix)]
 mod products;
 mod whole;
 

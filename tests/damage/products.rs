@@ -6,8 +6,10 @@ use cubin::elf::{
     Header, SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_PROGBITS, SHT_RELA, SHT_STRTAB, SHT_SYMTAB, SectionHeader, SymbolRecord,
 };
 use cubin::info::{Attribute, Record};
+use cubin::note::CudaInfo;
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind, info, other};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -22,19 +24,30 @@ struct Object {
     names: Vec<u8>,
     symbols: Vec<u8>,
     edges: Vec<Edge>,
+    /// How many registers each function uses.
+    registers: BTreeMap<u32, u32>,
 }
 
 const NAMES: u32 = 1;
 const SYMBOLS: u32 = 2;
+const NOTE: u32 = 3;
 
 impl Object {
     fn new() -> Self {
-        let mut object = Object { sections: Vec::new(), names: vec![0], symbols: vec![0; SymbolRecord::SIZE], edges: Vec::new() };
+        let mut object = Object {
+            sections: Vec::new(),
+            names: vec![0],
+            symbols: vec![0; SymbolRecord::SIZE],
+            edges: Vec::new(),
+            registers: BTreeMap::new(),
+        };
         object.section("", SectionHeader::default(), &[]);
         object.section(".strtab", SectionHeader { kind: SHT_STRTAB, ..SectionHeader::default() }, &[]);
         let entry_size = SymbolRecord::SIZE as u64;
         let table = SectionHeader { kind: SHT_SYMTAB, link: NAMES, info: 1, entry_size, align: 8, ..SectionHeader::default() };
         object.section(".symtab", table, &[]);
+        let note = SectionHeader { kind: SectionType::NOTE.0, align: 4, ..SectionHeader::default() };
+        object.section(".note.nv.cuinfo", note, &CudaInfo { note_version: 2, virtual_sm: 90, toolkit: 130 }.encode());
         object
     }
 
@@ -74,6 +87,7 @@ impl Object {
         let code = self.section(&format!(".text.{name}"), header, &[0; 16]);
         let symbol = self.symbol(name, SymbolKind::FUNCTION, if is_kernel { other::ENTRY } else { 0 }, code, 0, 16);
         self.sections[code as usize].0.info = symbol;
+        self.registers.insert(symbol, 16);
         if !attributes.is_empty() {
             let header =
                 SectionHeader { kind: SectionType::INFO.0, link: SYMBOLS, info: code, align: 4, ..SectionHeader::default() };
@@ -109,6 +123,10 @@ impl Object {
     fn build(mut self) -> io::Result<Vec<u8>> {
         let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/call_across_units/inputs/sm_90/a.cubin");
         let header = Header::parse(&fs::read(sample)?, 0).ok_or(io::ErrorKind::InvalidData)?;
+        let info = SectionHeader { kind: SectionType::INFO.0, link: SYMBOLS, align: 4, ..SectionHeader::default() };
+        let counts =
+            self.registers.iter().flat_map(|(&symbol, &count)| record(Attribute::REGCOUNT, &[symbol, count])).collect::<Vec<_>>();
+        self.section(".nv.info", info, &counts);
         let mut graph = Vec::new();
         encode_edges(&self.edges, &mut graph);
         let calls =
@@ -129,6 +147,7 @@ impl Object {
             section_header_offset: file.len() as u64,
             section_header_count: self.sections.len() as u16,
             section_names: NAMES as u16,
+            flags: header.flags & 0x00ff_ffff | NOTE << 24,
             ..header
         };
         header.write(&mut file[..Header::SIZE]);
@@ -319,9 +338,7 @@ fn kernels_and_patterns_for_their_names() -> io::Result<()> {
 fn kernels_with_limits_and_long_ways_to_what_exceeds_them() -> io::Result<()> {
     let mut object = Object::new();
     let functions = object.chain(|_| Vec::new());
-    let registers = functions.last().map(|&(last, _)| record(Attribute::REGCOUNT, &[last, 200])).unwrap_or_default();
-    let header = SectionHeader { kind: SectionType::INFO.0, link: SYMBOLS, align: 4, ..SectionHeader::default() };
-    object.section(".nv.info", header, &registers);
+    object.registers.extend(functions.last().map(|&(last, _)| (last, 200)));
     for number in 0..MANY / 4 {
         let (kernel, _) = object.function(&format!("k{number}"), true, &[3, Attribute::MAXREG_COUNT.0, 8, 0]);
         object.call(kernel, functions[0].0);

@@ -105,6 +105,12 @@ fn length(bytes: &[u8]) -> Option<usize> {
     rest.iter().position(|&byte| byte == 0).map(|position| 8 * words.len() + position)
 }
 
+/// The bit of a header's flags by which files say that they hold Mercury code.
+const MERCURY: u32 = 2;
+
+/// The number that stands for all section numbers that have no room in the header's flags.
+const LAST_NOTE_NUMBER: u32 = 0xff;
+
 /// The bit of a header's flags by which files of CUDA 12 said that addresses have 64 bits.
 const ADDRESS_64_CUDA_12: u32 = 0x400;
 
@@ -297,10 +303,19 @@ impl<'data> File<'data> {
         }
     }
 
-    /// The note that says what the file was made for.
+    /// Whether the header says that the file holds Mercury code, which is generated anew for each GPU of a family.
+    #[must_use]
+    pub fn is_mercury(&self) -> bool {
+        self.abi == Abi::Cuda13 && self.header.flags & MERCURY != 0
+    }
+
+    /// The note that says what the file was made for. The header says which section it is in.
     #[must_use]
     pub fn cuda_info(&self) -> Option<CudaInfo> {
-        let is_note = |section: &&Section<'_>| section.kind() == SectionType::NOTE;
+        let number = self.header.flags >> 24;
+        let is_note = |section: &&Section<'_>| {
+            section.kind() == SectionType::NOTE && (number >= LAST_NOTE_NUMBER || section.index == number)
+        };
         let notes = self.sections.iter().filter(is_note).flat_map(|section| note::notes(section.data));
         let mut of_kind = notes.filter_map(Result::ok).filter(|note| note.kind == note::CUDA_INFO);
         of_kind.find_map(|note| CudaInfo::decode(note.description).ok())
@@ -450,6 +465,10 @@ fn section_table<'data>(bytes: &'data [u8], header: &Header) -> Result<(&'data [
     let null_section = SectionHeader::parse(bytes, start)
         .ok_or_else(|| past_end("the section header table", start.saturating_add(size), bytes))?;
     // Counts that do not fit into the header are in the null section.
+    if header.section_header_count != 0 && null_section.size != 0 {
+        let problem = Problem::Field { field: "size of the first section", found: null_section.size, expected: 0 };
+        return Err(Error::at(start, problem));
+    }
     let count = match header.section_header_count {
         0 => null_section.size,
         count => count.into(),
@@ -495,7 +514,8 @@ fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Sect
 
 fn parse_segments(bytes: &[u8], header: &Header) -> Result<Vec<ProgramHeader>> {
     if header.program_header_count == 0 {
-        return Ok(Vec::new());
+        // Where a table of nothing starts is in the file, too.
+        return table(bytes, "the program header table", header.program_header_offset, 0, 0).map(|_| Vec::new());
     }
     let size = u64::from(header.program_header_size);
     if size != ProgramHeader::SIZE as u64 {
@@ -521,7 +541,10 @@ fn table<'data>(bytes: &'data [u8], what: &'static str, start: u64, count: u64, 
 /// The contents of a section: none in the file, for types that have none there.
 fn contents<'data>(bytes: &'data [u8], header: &SectionHeader) -> std::result::Result<&'data [u8], Problem> {
     let kind = SectionType(header.kind);
-    if kind == SectionType::NULL || kind.is_no_bits() {
+    if kind == SectionType::NULL {
+        return range(bytes, "a section", header.offset, 0);
+    }
+    if kind.is_no_bits() {
         return Ok(&[]);
     }
     range(bytes, "a section", header.offset, header.size)

@@ -62,7 +62,7 @@ pub fn link_with<Image>(
         let account = why_live::list(&why_live::Facts { inputs, resolution, graph, live, attributes, options }, report);
         undefined::check(inputs, resolution, live, options, report);
         admission::check_parameters(inputs, resolution, options, report);
-        verify::check(inputs, resolution, live, plan, options, report);
+        verify::check(inputs, resolution, live, plan, options, report)?;
         reserved::check(&reserved::Facts { resolution, live, attributes, properties }, options, report);
         let facts = registers::Facts { inputs, resolution, graph, usage, live, attributes, properties, plan };
         registers::check(&facts, options, report);
@@ -70,8 +70,8 @@ pub fn link_with<Image>(
             listing::Resources { resolution, live, plan, layout, attributes, properties, options }.list(report);
         }
         let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live, options.listings.every_pair));
-        Outline { left_out: inputs.left_out().to_vec(), graphviz, account }
-    })?;
+        Ok(Outline { left_out: inputs.left_out().to_vec(), graphviz, account })
+    })??;
     observer.outline(outline);
     report.checkpoint()?;
     // String tables depend on nothing that comes now, so they are made meanwhile.

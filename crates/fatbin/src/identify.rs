@@ -145,7 +145,12 @@ fn identify_elf(bytes: &[u8]) -> Option<Kind> {
     // Type and machine are at the same place in both classes.
     let form = number(*bytes.get(16..)?.first_chunk()?);
     let machine = number(*bytes.get(18..)?.first_chunk()?);
-    if machine == elf::EM_CUDA {
+    // A file by the rules for device code, whose machine was damaged, is no host's.
+    let is_by_device_rules = matches!(
+        bytes.get(7..9),
+        Some(&[elf::OS_ABI_CUDA_13, elf::ABI_VERSION_CUDA_13] | &[elf::OS_ABI_CUDA_12, elf::ABI_VERSION_CUDA_12])
+    );
+    if machine == elf::EM_CUDA || is_by_device_rules {
         return Some(Kind::Cubin(class));
     }
     let form = match form {

@@ -28,7 +28,11 @@ pub fn check(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet, o
             continue;
         }
         let is_missing = match symbol.function {
-            Some(function) => live.contains(function) && !is_driver_function(symbol.name(inputs)),
+            // A kernel is launched from somewhere, if not from here.
+            Some(function) => {
+                let is_needed = live.contains(function) || resolution.functions()[function].kernel;
+                is_needed && !is_driver_function(symbol.name(inputs))
+            }
             None => is_missing_variable(symbol, symbol.name(inputs)) && !options.allow_undefined_globals,
         };
         if is_missing {

@@ -1,18 +1,19 @@
 //! Verify: that the program is whole before it is written.
 //!
-//! Every function that stays must have code, or be one that the driver defines. Other phases see to that; this one makes sure that no
+//! Every function that stays must have code, or be one that the driver defines, and it must be known how many registers it uses. Other phases see to that; this one makes sure that no
 //! mistake of theirs, and no object that contradicts itself, ends in a file that fails when it runs. References to functions that were
 //! removed are found where relocations are settled.
 
 use super::live::LiveSet;
-use super::load::Inputs;
+use super::load::{Inputs, Place};
 use super::merge::Plan;
 use super::resolve::Resolution;
-use crate::diagnostics::{Message, Report};
+use crate::diagnostics::{Failure, Message, Report};
 use crate::driver::is_driver_function;
+use crate::id::{IdSet, InputSectionId, InputSymbolId};
 use crate::options::Options;
 
-/// Reports every function that would be in an executable without code.
+/// Reports every function that would be in an executable without code, or that too little is known of.
 pub fn check(
     inputs: &Inputs<'_>,
     resolution: &Resolution<'_>,
@@ -20,9 +21,9 @@ pub fn check(
     plan: &Plan<'_>,
     options: &Options,
     report: &mut Report,
-) {
+) -> Result<(), Failure> {
     if !options.executable() {
-        return;
+        return Ok(());
     }
     let has_code = |function| resolution.code(inputs, function).is_some() && plan.function(function).text.is_some();
     for function in live.functions().filter(|&function| !has_code(function)) {
@@ -32,4 +33,27 @@ pub fn check(
             report.say(Message::NoCode { name: name.into() });
         }
     }
+    let definition = |function| resolution.symbols()[resolution.functions()[function].symbol].definition;
+    let definitions = live.functions().filter(|&function| has_code(function)).filter_map(definition);
+    let unknown: Vec<InputSymbolId> = definitions.filter(|&symbol| inputs.symbols()[symbol].registers == 0).collect();
+    if unknown.is_empty() { Ok(()) } else { check_registers(inputs, &unknown, report) }
+}
+
+/// Reports the first of some functions of whose code nothing says how many registers it uses. An alias has the code of another, of which
+/// it may be said.
+#[cold]
+fn check_registers(inputs: &Inputs<'_>, functions: &[InputSymbolId], report: &mut Report) -> Result<(), Failure> {
+    let symbols = inputs.symbols();
+    let code = |&symbol: &InputSymbolId| match symbols[symbol].place() {
+        Place::Section(section) => Some(section),
+        _ => None,
+    };
+    let all = inputs.files().iter().flat_map(|file| &file.functions);
+    let known: IdSet<InputSectionId> = all.filter(|&&symbol| symbols[symbol].registers > 0).filter_map(code).collect();
+    if let Some(&function) = functions.iter().find(|function| code(function).is_none_or(|code| !known.contains(&code))) {
+        let file = inputs.files()[inputs.file_of_symbol(function)].name.into();
+        let problem = format!("nothing says how many registers function '{}' uses", symbols[function].name);
+        return report.fatal(Message::BadObject { file, problem });
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Reading one object.
 
+mod check;
 mod sections;
 mod symbols;
 
@@ -21,7 +22,6 @@ use cubin::compat::Tag;
 use cubin::elf::SymbolRecord;
 use cubin::info::{self, Attribute, Record};
 use cubin::read::{File, Section};
-use cubin::relocation::RelocationType;
 use cubin::section::SectionType;
 use cubin::symbol::SymbolKind;
 use cubin::target::{Target, Variant, Views};
@@ -127,7 +127,13 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
         let message = Message::NoMercuryCode { file: name.into(), target: target.name.into() };
         return Err(Box::new(Diagnostic::new(message)));
     }
+    check::kind_of_code(file, name, target)?;
     let toolkit = file.toolkit();
+    if toolkit.is_none() {
+        let headline =
+            format!("Input file '{name}' is damaged: its header and its notes disagree about which section tells of its toolkit");
+        return Err(Box::new(Diagnostic::new(Message::OlderThanSupported { file: name.into() }).headline(headline)));
+    }
     let known = u32::from(options.release.limit().toolkit);
     if let (ReleaseChoice::Exactly(_), Some(found)) = (options.release, toolkit.filter(|&found| found > known)) {
         let message = Message::NewerThanToolkit { file: name.into(), found, known };
@@ -224,7 +230,7 @@ impl<'data> Reader<'_, 'data> {
         let mut unknown_stacks = Vec::new();
         for (raw, section) in self.arranged().zip(sections).take(self.arrangement.linked()) {
             if section.role == Role::Compatibility {
-                check_compatibility(raw)?;
+                check::compatibility(raw)?;
             }
             if !matches!(section.role, Role::ModuleInfo | Role::FunctionInfo) {
                 continue;
@@ -263,32 +269,6 @@ impl<'data> Reader<'_, 'data> {
         }
         unknown_stacks.sort_unstable();
         Ok(unknown_stacks)
-    }
-
-    /// Checks that every relocation names a symbol and patches bytes that are there.
-    fn check_relocations(&self, sections: &[InputSection<'data>], symbols: &[InputSymbol<'data>]) -> Result<(), Damage> {
-        for (raw, section) in self.arranged().zip(sections) {
-            let (Role::Relocations { .. }, Some(target)) = (section.role, section.target) else { continue };
-            let target = &sections[target.index()];
-            let symbols_count = symbols.len();
-            // Offsets in a capsule count in the code that it stands for.
-            let code = target.owner.filter(|_| target.machine.is_some()).map(|owner| symbols[owner.index()].size);
-            let size = code.unwrap_or(target.data.len() as u64);
-            for (number, entry) in section.entries().enumerate() {
-                let problem = |text: String| Damage::at(raw, (number as u64).saturating_mul(raw.header.entry_size), text);
-                if entry.symbol as usize >= symbols_count {
-                    return Err(problem(format!("relocation names symbol {} of {symbols_count}", entry.symbol)));
-                }
-                let reach = extent(entry.kind);
-                if entry.offset.checked_add(reach).is_none_or(|end| end > size) {
-                    return Err(problem(format!(
-                        "relocation {} patches offset {:#x} of '{}', which has {size:#x} bytes",
-                        entry.kind, entry.offset, target.name
-                    )));
-                }
-            }
-        }
-        Ok(())
     }
 
     /// The unified functions and variables. Stubs are of one size, by which the linker counts places.
@@ -371,34 +351,7 @@ impl<'data> Reader<'_, 'data> {
     }
 }
 
-/// Checks the properties that decide on which GPUs code runs.
-fn check_compatibility(section: &Section<'_>) -> Result<(), Damage> {
-    let mut runs_on_others = 0;
-    for record in info::records(section.data) {
-        let record = record.map_err(|error| error.in_section(section))?;
-        let tag = Tag(record.attribute.0);
-        let is_right = match tag {
-            Tag::ISA_CLASS | Tag::MERCURY_ISA_MAJOR_MINOR_VERSION => record.format != info::format::SIZED,
-            Tag::CAN_FASTPATH_FINALIZE => {
-                runs_on_others += 1;
-                record.payload.len() == 8 && runs_on_others == 1
-            }
-            _ => true,
-        };
-        if !is_right {
-            return Err(Damage::of(section, format!("property {tag} is of a wrong form, or is there twice")));
-        }
-    }
-    Ok(())
-}
-
 /// More than most sections are aligned to, and little enough that padding takes no memory to speak of.
 const MAX_ALIGN: u64 = 1 << 20;
 /// Far above the memory of any GPU; sums of as many sizes as there are sections stay below 64 bits.
 const MAX_SIZE: u64 = 1 << 40;
-
-/// How many bytes from its offset on a relocation may change.
-fn extent(kind: RelocationType) -> u64 {
-    let bits = kind.row().map(|row| row.field).unwrap_or_default();
-    bits.iter().map(|bits| u64::from(bits.first_bit) + u64::from(bits.width)).max().unwrap_or(0).div_ceil(8)
-}

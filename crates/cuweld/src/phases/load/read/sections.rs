@@ -1,6 +1,6 @@
 //! The sections of an object.
 
-use super::{Damage, MAX_ALIGN, MAX_SIZE, Reader, changed};
+use super::{Damage, MAX_ALIGN, MAX_SIZE, Reader, changed, check};
 use crate::id::{Id, InputSectionId};
 use crate::phases::load::arrange::{is_mercury, plain_name};
 use crate::phases::load::{InputSection, Role, UnifiedTable};
@@ -25,6 +25,7 @@ impl<'data> Reader<'_, 'data> {
         // From the last to the first, so that each list comes out in section order.
         for index in (0..sections.len()).rev() {
             if let Some(target) = sections[index].target {
+                check::attachment(&self.arrangement, self.file, sections, index, target)?;
                 sections[index].next_attached = sections[target.index()].first_attached;
                 sections[target.index()].first_attached = Some(InputSectionId::from_index(index));
             }
@@ -36,9 +37,14 @@ impl<'data> Reader<'_, 'data> {
     fn read_section(&self, section: &Section<'data>) -> Result<InputSection<'data>, Damage> {
         let (name, kind, flags) = plain_header(section);
         let role = role_of(name, kind, flags, section.header.info);
+        check::name(section, name, role)?;
+        let count = self.file.sections().len();
         let target = match role {
+            Role::ModuleInfo if section.header.info as usize >= count => {
+                return Err(Damage::of(section, format!("belongs to section {} of {count}", section.header.info)));
+            }
             Role::FunctionInfo | Role::FunctionConstants(_) | Role::KernelShared | Role::Relocations { .. } => {
-                let (index, count) = (section.header.info, self.file.sections().len());
+                let index = section.header.info;
                 let target = self.arrangement.target(section, index);
                 Some(target.ok_or_else(|| Damage::of(section, format!("belongs to section {index} of {count}")))?)
             }

@@ -1,9 +1,9 @@
 //! The symbols of an object.
 
-use super::{Damage, MAX_ALIGN, MAX_SIZE, Reader, changed};
+use super::{Damage, Reader, changed, check};
 use crate::id::{Id, InputSectionId, InputSymbolId};
 use crate::phases::load::variables::Symbols;
-use crate::phases::load::{InputSymbol, Place, Role, Rows, is_shared, name_hash};
+use crate::phases::load::{InputSymbol, Place, Role, Rows, name_hash};
 use cubin::elf::SymbolRecord;
 use cubin::symbol::{Binding, Symbol, SymbolKind, SymbolSection};
 use cubin::target::Views;
@@ -41,7 +41,7 @@ impl<'data> Reader<'_, 'data> {
                     code.owner.get_or_insert(id);
                 }
             }
-            check(&symbol, place).map_err(problem)?;
+            check::symbol(&symbol, place).map_err(problem)?;
             *row = InputSymbol {
                 name: symbol.name,
                 // Hot: one per symbol, so this is not put off until all ids are made to count from there.
@@ -78,11 +78,7 @@ impl<'data> Reader<'_, 'data> {
 
     /// Puts functions inside of others behind those, once every code section knows its function.
     fn place_inner_functions(&self, mut found: Symbols, rows: &Rows<'_, 'data>) -> Result<Symbols, Damage> {
-        for (section, raw) in rows.sections.iter().zip(self.arranged()).take(self.arrangement.linked()) {
-            if section.role == Role::Text && section.owner.is_some() && section.data.is_empty() {
-                return Err(Damage::of(raw, "a function has no code".into()));
-            }
-        }
+        self.check_code(rows.sections, rows.symbols)?;
         let owner = |function: InputSymbolId| match rows.symbols[function.index()].place() {
             Place::Section(section) => rows.sections[section.index() - rows.first_section].owner,
             _ => Some(function),
@@ -92,17 +88,4 @@ impl<'data> Reader<'_, 'data> {
             .map_err(|inner| Damage(format!("function '{}' is inside the code of no other", rows.symbols[inner.index()].name)))?;
         Ok(found)
     }
-}
-
-/// Checks alignment and size of a symbol.
-#[inline(always)] // Hot: one per symbol.
-fn check(symbol: &Symbol<'_>, place: Place) -> Result<(), String> {
-    let alignment_is_value = (place == Place::Common || is_shared(symbol.other)) && place != Place::Undefined;
-    if alignment_is_value && !(symbol.value.max(1).is_power_of_two() && symbol.value <= MAX_ALIGN) {
-        return Err(format!("symbol '{}' has alignment {:#x}", symbol.name, symbol.value));
-    }
-    if symbol.size > MAX_SIZE || symbol.value > MAX_SIZE {
-        return Err(format!("symbol '{}' reaches past any GPU's memory", symbol.name));
-    }
-    Ok(())
 }

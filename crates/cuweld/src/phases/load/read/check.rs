@@ -1,0 +1,158 @@
+//! What is wrong with an object although all its parts can be read: they contradict each other.
+
+use super::{Damage, MAX_ALIGN, MAX_SIZE, Reader};
+use crate::diagnostics::{Diagnostic, Message};
+use crate::id::{Id, InputSectionId};
+use crate::phases::load::arrange::Arrangement;
+use crate::phases::load::{InputSection, InputSymbol, OTHER_KERNEL, Place, Role, is_shared};
+use cubin::compat::Tag;
+use cubin::info;
+use cubin::read::{File, Section};
+use cubin::relocation::RelocationType;
+use cubin::symbol::{Binding, Symbol, SymbolKind, other};
+use cubin::target::{Target, Views};
+
+/// The bank that holds the parameters of a kernel.
+const PARAMETER_BANK: u8 = 0;
+
+/// How the names of sections with attributes begin.
+const ATTRIBUTES: &str = ".nv.info";
+
+/// Checks that an object holds code of the target's kind.
+pub(super) fn kind_of_code(file: &File<'_>, name: &str, target: &Target) -> Result<(), Box<Diagnostic>> {
+    if target.views == Views::One && file.is_mercury() {
+        let problem = format!("its header says that it holds Mercury code, which there is none of for {}", target.name);
+        return Err(Box::new(Diagnostic::new(Message::BadObject { file: name.into(), problem })));
+    }
+    Ok(())
+}
+
+/// Checks that a section is of the type that its name speaks of.
+pub(super) fn name(section: &Section<'_>, name: &str, role: Role) -> Result<(), Damage> {
+    if matches!(role, Role::Structure | Role::Debug) && name.starts_with(ATTRIBUTES) {
+        return Err(Damage::of(section, format!("its type is {:#x}, which is not that of attributes", section.kind().0)));
+    }
+    Ok(())
+}
+
+/// Checks that what belongs to a section can belong to one of its kind.
+pub(super) fn attachment(
+    arrangement: &Arrangement,
+    file: &File<'_>,
+    sections: &[InputSection<'_>],
+    index: usize,
+    target: InputSectionId,
+) -> Result<(), Damage> {
+    let (own, target) = (sections[index].role, &sections[target.index()]);
+    let fits = match own {
+        Role::Relocations { .. } => target.role != Role::Structure,
+        _ => target.role == Role::Text,
+    };
+    if fits {
+        return Ok(());
+    }
+    let raw = arrangement.order().get(index).and_then(|&number| file.section(number));
+    let text = format!("belongs to section '{}', which is of type {:#x}", target.name, target.kind.0);
+    Err(raw.map_or_else(|| Damage(text.clone()), |raw| Damage::of(raw, text.clone())))
+}
+
+/// Says what is wrong with a symbol, given where it is defined.
+#[inline(always)] // Hot: one per symbol.
+pub(super) fn symbol(symbol: &Symbol<'_>, place: Place) -> Result<(), String> {
+    let name = symbol.name;
+    let alignment_is_value = (place == Place::Common || is_shared(symbol.other)) && place != Place::Undefined;
+    if alignment_is_value && !(symbol.value.max(1).is_power_of_two() && symbol.value <= MAX_ALIGN) {
+        return Err(format!("symbol '{name}' has alignment {:#x}", symbol.value));
+    }
+    if symbol.size > MAX_SIZE || symbol.value > MAX_SIZE {
+        return Err(format!("symbol '{name}' reaches past any GPU's memory"));
+    }
+    let is_internal = symbol.other & other::VISIBILITY == other::INTERNAL;
+    match (symbol.kind, place) {
+        (SymbolKind::FUNCTION, _) if is_internal => Err(format!("function '{name}' was deleted, and is still named")),
+        (SymbolKind::TEXTURE | SymbolKind::SAMPLER | SymbolKind::SURFACE, Place::Section(_)) => {
+            Err(format!("'{name}' is a texture, sampler or surface, which no section holds"))
+        }
+        (SymbolKind::OBJECT | SymbolKind::FUNCTION, Place::Undefined)
+            if symbol.binding == Binding::LOCAL && !is_internal && !name.is_empty() =>
+        {
+            Err(format!("symbol '{name}' is local, and not defined"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Reader<'_, '_> {
+    /// Checks that code is a function's, and what only kernels have a kernel's.
+    pub(super) fn check_code(&self, sections: &[InputSection<'_>], symbols: &[InputSymbol<'_>]) -> Result<(), Damage> {
+        for (section, raw) in sections.iter().zip(self.arranged()).take(self.arrangement.linked()) {
+            match section.role {
+                Role::Text if section.owner.is_none() => return Err(Damage::of(raw, "holds the code of no function".into())),
+                Role::Text if section.data.is_empty() => return Err(Damage::of(raw, "a function has no code".into())),
+                Role::FunctionConstants(PARAMETER_BANK) => {
+                    let owner = section.target.and_then(|code| sections[code.index()].owner).map(|owner| &symbols[owner.index()]);
+                    if let Some(owner) = owner.filter(|owner| owner.other & OTHER_KERNEL == 0) {
+                        return Err(Damage::of(raw, format!("holds the parameters of a kernel, which '{}' is not", owner.name)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that every relocation names a symbol and patches bytes that are there.
+    pub(super) fn check_relocations(&self, sections: &[InputSection<'_>], symbols: &[InputSymbol<'_>]) -> Result<(), Damage> {
+        for (raw, section) in self.arranged().zip(sections) {
+            let (Role::Relocations { .. }, Some(target)) = (section.role, section.target) else { continue };
+            let target = &sections[target.index()];
+            let symbols_count = symbols.len();
+            // Offsets in a capsule count in the code that it stands for.
+            let code = target.owner.filter(|_| target.machine.is_some()).map(|owner| symbols[owner.index()].size);
+            let size = code.unwrap_or(target.data.len() as u64);
+            for (number, entry) in section.entries().enumerate() {
+                let problem = |text: String| Damage::at(raw, (number as u64).saturating_mul(raw.header.entry_size), text);
+                if entry.symbol as usize >= symbols_count {
+                    return Err(problem(format!("relocation names symbol {} of {symbols_count}", entry.symbol)));
+                }
+                let Some(reach) = extent(entry.kind).filter(|_| self.views == Views::Two || !entry.kind.is_mercury()) else {
+                    return Err(problem(format!("relocation {} is of an unknown type", entry.kind)));
+                };
+                if entry.offset.checked_add(reach).is_none_or(|end| end > size) {
+                    return Err(problem(format!(
+                        "relocation {} patches offset {:#x} of '{}', which has {size:#x} bytes",
+                        entry.kind, entry.offset, target.name
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks the properties that decide on which GPUs code runs.
+pub(super) fn compatibility(section: &Section<'_>) -> Result<(), Damage> {
+    let mut runs_on_others = 0;
+    for record in info::records(section.data) {
+        let record = record.map_err(|error| error.in_section(section))?;
+        let tag = Tag(record.attribute.0);
+        let is_right = match tag {
+            Tag::ISA_CLASS | Tag::MERCURY_ISA_MAJOR_MINOR_VERSION => record.format != info::format::SIZED,
+            Tag::CAN_FASTPATH_FINALIZE => {
+                runs_on_others += 1;
+                record.payload.len() == 8 && runs_on_others == 1
+            }
+            _ => true,
+        };
+        if !is_right {
+            return Err(Damage::of(section, format!("property {tag} is of a wrong form, or is there twice")));
+        }
+    }
+    Ok(())
+}
+
+/// How many bytes from its offset on a relocation may change, if its type is known.
+fn extent(kind: RelocationType) -> Option<u64> {
+    let bits = kind.row()?.field;
+    Some(bits.iter().map(|bits| u64::from(bits.first_bit) + u64::from(bits.width)).max().unwrap_or(0).div_ceil(8))
+}

@@ -1,0 +1,138 @@
+//! Objects whose parts can all be read, but contradict each other: each is refused, and the message says what is wrong.
+
+use crate::bombs::{assert_refused, link_with};
+use cubin::elf::{Header, SHF_EXECINSTR, SectionHeader, SymbolRecord};
+use cubin::info::Attribute;
+use cubin::read::File;
+use cubin::symbol::{Binding, SymbolKind, info, other};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// An object that is damaged in one place.
+struct Damaged(Vec<u8>);
+
+impl Damaged {
+    fn header(&mut self, change: impl FnOnce(&mut Header)) {
+        let mut header = Header::parse(&self.0, 0).expect("a header");
+        change(&mut header);
+        header.write(&mut self.0[..Header::SIZE]);
+    }
+
+    /// A section's number and header.
+    fn header_of(&self, name: &str) -> (u32, SectionHeader) {
+        let file = File::parse(&self.0).expect("a file");
+        let section = file.sections().iter().find(|section| section.name == name).expect("a section");
+        (section.index, section.header)
+    }
+
+    /// Changes the header of a section.
+    fn section(&mut self, name: &str, change: impl FnOnce(&mut SectionHeader)) {
+        let table = Header::parse(&self.0, 0).expect("a header").section_header_offset;
+        let index = self.header_of(name).0;
+        let start = table as usize + index as usize * SectionHeader::SIZE;
+        let mut header = SectionHeader::parse(&self.0, start as u64).expect("a section header");
+        change(&mut header);
+        header.write(&mut self.0[start..][..SectionHeader::SIZE]);
+    }
+
+    /// Where a section's contents start.
+    fn start(&self, name: &str) -> usize {
+        self.header_of(name).1.offset as usize
+    }
+
+    /// Changes a symbol.
+    fn symbol(&mut self, name: &str, change: impl FnOnce(&mut SymbolRecord)) {
+        let file = File::parse(&self.0).expect("a file");
+        let index = file.symbols().expect("symbols").iter().position(|symbol| symbol.name == name).expect("a symbol");
+        let start = self.start(".symtab") + index * SymbolRecord::SIZE;
+        let mut record = SymbolRecord::parse(&self.0, start as u64).expect("a symbol");
+        change(&mut record);
+        record.write(&mut self.0[start..][..SymbolRecord::SIZE]);
+    }
+}
+
+/// What is damaged in which object, and what the message has to say of it.
+type Case = (&'static str, fn(&mut Damaged), &'static str);
+
+const UNKNOWN_TYPE: u32 = 0x6000_0000;
+
+const CASES: &[Case] = &[
+    ("a.cubin", |object| object.header(|header| header.machine = 62), "ELF machine 62"),
+    ("a.cubin", |object| object.header(|header| header.flags ^= 1 << 24), "which section tells of its toolkit"),
+    ("a.cubin", |object| object.section(".note.nv.cuinfo", |note| note.kind = 1), "which section tells of its toolkit"),
+    ("a.cubin", |object| object.header(|header| header.flags |= 2), "Mercury code"),
+    ("a.cubin", |object| object.header(|header| header.program_header_offset = 1 << 40), "the program header table ends"),
+    ("a.cubin", |object| object.section("", |null| null.offset = 1 << 40), "a section ends"),
+    ("a.cubin", |object| object.section("", |null| null.size = 1 << 20), "size of the first section"),
+    ("b.cubin", |object| object.section(".nv.info.f", |info| info.kind = UNKNOWN_TYPE), "not that of attributes"),
+    ("b.cubin", |object| object.section(".nv.info", |info| info.kind = UNKNOWN_TYPE), "not that of attributes"),
+    ("b.cubin", |object| object.section(".nv.info.f", |info| info.info = 0), "belongs to section ''"),
+    ("b.cubin", |object| object.section(".nv.info", |info| info.info = 0x800), "belongs to section 2048 of"),
+    ("b.cubin", |object| object.section(".debug_frame", |frame| frame.kind = UNKNOWN_TYPE), "belongs to section '.debug_frame'"),
+    ("b.cubin", |object| object.section(".debug_frame", |frame| frame.flags = SHF_EXECINSTR), "the code of no function"),
+    ("a.cubin", |object| no_registers(object), "how many registers function 'k' uses"),
+    ("b.cubin", |object| no_registers(object), "how many registers function 'f' uses"),
+    ("a.cubin", |object| object.symbol("f", |symbol| symbol.other = other::INTERNAL), "function 'f' was deleted"),
+    ("a.cubin", |object| object.symbol("k", |symbol| symbol.other = 0), "the parameters of a kernel, which 'k' is not"),
+    (
+        "a.cubin",
+        |object| object.symbol(".debug_frame", |symbol| symbol.info = info(Binding::LOCAL, SymbolKind::SURFACE)),
+        "which no section holds",
+    ),
+    (
+        "a.cubin",
+        |object| object.symbol("__UDT", |symbol| symbol.info = info(Binding::LOCAL, SymbolKind::OBJECT)),
+        "is local, and not defined",
+    ),
+    ("a.cubin", |object| set_relocation_type(object, 0xff02), "of an unknown type"),
+    ("a.cubin", |object| set_relocation_type(object, 0x1_0002), "of an unknown type"),
+];
+
+/// Makes the first record of the module, which says how many registers its function uses, another one.
+fn no_registers(object: &mut Damaged) {
+    let start = object.start(".nv.info");
+    assert_eq!(object.0[start + 1], Attribute::REGCOUNT.0);
+    object.0[start + 1] = Attribute::FRAME_SIZE.0;
+}
+
+/// Gives the last relocation of the frames a type.
+fn set_relocation_type(object: &mut Damaged, kind: u32) {
+    let start = object.start(".rela.debug_frame");
+    object.0[start + 2 * 24 + 8..][..4].copy_from_slice(&kind.to_le_bytes());
+}
+
+#[test]
+fn objects_that_contradict_themselves() -> io::Result<()> {
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/call_across_units/inputs/sm_90");
+    for (file, damage, expected) in CASES {
+        let folder = tempfile::tempdir()?;
+        for name in ["a.cubin", "b.cubin"] {
+            let mut object = Damaged(fs::read(inputs.join(name))?);
+            if name == *file {
+                damage(&mut object);
+            }
+            fs::write(folder.path().join(name), object.0)?;
+        }
+        assert_refused(&link_with("-arch=sm_90", &folder, &["a.cubin", "b.cubin"])?, expected);
+    }
+    Ok(())
+}
+
+/// A kernel that is declared is launched from somewhere.
+#[test]
+fn a_kernel_that_nobody_defines() -> io::Result<()> {
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/call_across_units/inputs/sm_90");
+    let folder = tempfile::tempdir()?;
+    let mut object = Damaged(fs::read(inputs.join("a.cubin"))?);
+    object.symbol("k", |symbol| symbol.section = 0);
+    for section in [".text.k", ".rela.text.k", ".nv.info.k", ".nv.constant0.k"] {
+        object.section(section, |section| (section.kind, section.flags, section.name) = (0, 0, 0));
+    }
+    fs::write(folder.path().join("a.cubin"), object.0)?;
+    fs::copy(inputs.join("b.cubin"), folder.path().join("b.cubin"))?;
+    let output = link_with("-arch=sm_90", &folder, &["a.cubin", "b.cubin"])?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(255) && said.contains("undefined reference to 'k'"), "{:?}: {said}", output.status);
+    Ok(())
+}
