@@ -70,7 +70,7 @@ pub(super) struct Opened<'data> {
 }
 
 impl<'data> Opened<'data> {
-    fn host_object(&self) -> Option<&HostObject<'data>> {
+    pub(super) fn host_object(&self) -> Option<&HostObject<'data>> {
         match &self.contents {
             Content::Host(object) => Some(&**object),
             _ => None,

@@ -266,8 +266,9 @@ impl<'data> Search<'_, 'data> {
         match choose(&described, self.request.options.target, circumstances) {
             Choice::Entry(index) => {
                 if let Some(&entry) = entries.get(index) {
-                    let is_known = self.request.unpack.name_by_source && is_temporary(&input.name) && !entry.name.is_empty();
-                    let name = if is_known { Cow::Borrowed(entry.name) } else { input.name.clone() };
+                    let ids = input.host_object().map_or(&[][..], |object| &object.module_ids);
+                    let source = self.request.unpack.name_by_source.then(|| source_of(&input.name, entry.name, ids)).flatten();
+                    let name = source.unwrap_or_else(|| input.name.clone());
                     self.picks.push(Pick { name, demand: input.demand, source: Source::Entry(entry) });
                 }
             }
@@ -305,9 +306,21 @@ impl<'data> Search<'_, 'data> {
     }
 }
 
-/// Whether a file is one of those that nvcc makes on the way and takes away again. Who is told of it can not look at it.
-fn is_temporary(path: &str) -> bool {
-    path.rsplit(['/', '\\']).next().is_some_and(|name| name.starts_with("tmpxft_"))
+/// The source of a file that nvcc made on the way and takes away again, so that who is told of it can not look at it. The code knows it
+/// if it has line numbers; else the names of the file and of its module tell.
+fn source_of<'data>(path: &str, known: &'data str, ids: &[&str]) -> Option<Cow<'data, str>> {
+    let temporary = path.rsplit(['/', '\\']).next()?.strip_prefix("tmpxft_")?;
+    if !known.is_empty() {
+        return Some(Cow::Borrowed(known));
+    }
+    // `PROCESS_0-NUMBER_STEM.o`
+    let (stem, _) = temporary.split_once('-')?.1.split_once('_')?.1.rsplit_once('.')?;
+    ids.iter().find_map(|id| {
+        // `_HASH_LENGTH_NAME...`, the name as a part of an identifier
+        let (length, name) = id.strip_prefix('_')?.split_once('_')?.1.split_once('_')?;
+        let extension = name.get(..length.parse().ok()?)?.strip_prefix(&identifier(stem))?.strip_prefix('_')?;
+        Some(Cow::Owned(format!("{stem}.{extension}")))
+    })
 }
 
 /// Ends a link because of a warning about an input.
@@ -318,4 +331,24 @@ pub fn nothing_to_link() -> Diagnostic {
 /// A path as a part of a C identifier.
 fn identifier(path: &str) -> String {
     path.bytes().map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte) } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::source_of;
+
+    #[test]
+    fn temporary_files_are_known_by_their_source() {
+        let file = "/tmp/tmpxft_00001497_00000000-15_my-main.o";
+        for (path, known, id, expected) in [
+            (file, "", "_54075dbe_10_my_main_cu__Z1kPf", Some("my-main.cu")),
+            (file, "from/notes.cu", "", Some("from/notes.cu")),
+            (file, "", "_54075dbe_8_other_cu__Z1kPf", None),
+            (file, "", "_54075dbe_999_my_main_cu", None),
+            ("my-main.o", "from/notes.cu", "_54075dbe_10_my_main_cu", None),
+            ("tmpxft_", "", "", None),
+        ] {
+            assert_eq!(source_of(path, known, &[id]).as_deref(), expected, "{path} {known} {id}");
+        }
+    }
 }
