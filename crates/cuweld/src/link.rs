@@ -2,15 +2,14 @@
 
 use crate::diagnostics::{Failure, Report};
 use crate::linked::Linked;
-use crate::observer::{Observer, Outline, Phase};
+use crate::observer::{Observer, Phase};
 use crate::options::Options;
 use crate::phases::finalize::Finished;
 use crate::phases::load::Input;
 use crate::phases::stages::{Planned, Settled};
 use crate::phases::{
-    admission, attributes, callgraph, components, early_exit, finalize, image_size, info, intern, layout, listing, live, load,
-    machine_debug, merge, names, number, propagate, references, registers, relocate, reserved, resolve, undefined, unified,
-    usage, verify, why_live,
+    admission, attributes, callgraph, check, components, early_exit, finalize, image_size, info, intern, layout, live, load,
+    machine_debug, merge, names, number, propagate, references, relocate, resolve, unified, usage,
 };
 
 /// Links `inputs`, and lets `save` do with the file what it will.
@@ -45,7 +44,7 @@ pub fn link_with<Image>(
         propagate::propagate(&facts, options, report)
     })??;
     if options.extra_warnings {
-        listing::warn_of_functions_never_called(resolution, live, report);
+        check::warn_of_functions_never_called(resolution, live, report);
     }
     // Slots in tables that several programs share.
     let unified = &observer.phase(Phase::Unified, || unified::find(inputs, resolution, live, options, report))??;
@@ -59,18 +58,10 @@ pub fn link_with<Image>(
     })??;
     // What is wrong with the program as a whole. All of it is said before the link ends; behind this, nothing is wrong with it.
     let outline = observer.phase(Phase::Check, || {
-        let account = why_live::list(&why_live::Facts { inputs, resolution, graph, live, attributes, options }, report);
-        undefined::check(inputs, resolution, live, options, report);
-        admission::check_parameters(inputs, resolution, options, report);
-        verify::check(inputs, resolution, live, plan, options, report)?;
-        reserved::check(&reserved::Facts { resolution, live, attributes, properties }, options, report);
-        let facts = registers::Facts { inputs, resolution, graph, usage, live, attributes, properties, plan };
-        registers::check(&facts, options, report);
-        if options.verbose {
-            listing::Resources { resolution, live, plan, layout, attributes, properties, options }.list(report);
-        }
-        let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live, options.listings.every_pair));
-        Ok(Outline { left_out: inputs.left_out().to_vec(), graphviz, account })
+        check::check(
+            &check::Facts { inputs, resolution, graph, usage, live, attributes, properties, plan, layout, options },
+            report,
+        )
     })??;
     observer.outline(outline);
     report.checkpoint()?;

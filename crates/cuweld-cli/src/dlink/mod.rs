@@ -6,7 +6,7 @@ pub use options::{MODES, one_of};
 
 use crate::bytes;
 use crate::compilers::compilers;
-use crate::inputs::{self, RUNTIME_LIBRARY};
+use crate::inputs::{self, Files, RUNTIME_LIBRARY};
 use crate::libraries::Processor;
 use crate::link::{registrations, say_how_reading_went};
 use crate::messages::{Messages, usage_diagnostic};
@@ -80,31 +80,13 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
     refuse_listings(&common)?;
 
     let mut report = new_report(&common);
-    let count = match &asked.targets {
-        Targets::Named(targets) => targets.len().max(1),
-        Targets::All => 1,
-    };
-    // What is opened once is linked for each.
-    let of_all = |one: Workload| Workload { bytes: one.bytes.saturating_mul(count), files: one.files.saturating_mul(count) };
-    let expected = inputs::expected(&common);
-    let readers = of_all(expected).threads(common.execution.threads);
-    if of_all(expected).is_large() {
-        resources::expect_much(readers);
-    }
-    if readers > 1 {
-        resources::start(readers);
-    }
-    let files = inputs::read(&common, readers);
+    let files = read(&asked, &common);
     let result = (|| {
         say_how_reading_went(&files, &mut report)?;
         files.check_outputs(&common, &mut report)
     })();
     messages.show(&renderer, report.entries());
     result?;
-    if readers == 1 {
-        let workload = of_all(Workload { bytes: files.size(), ..expected });
-        resources::start(workload.threads(common.execution.threads));
-    }
 
     let raw = files.raw_inputs(true);
     let unknown = if messages.as_reference(&common) { Unknown::ByName } else { Unknown::Refuse };
@@ -128,6 +110,30 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
         write(&programs, &asked, &common, &opened, &output, &mut report).and_then(|()| files.check_unchanged(&mut report));
     messages.show(&renderer, report.entries());
     Ok(written?)
+}
+
+/// Reads the inputs, and starts as many threads as the links for all targets are worth.
+fn read<'arguments>(asked: &DeviceLinkArguments, common: &'arguments LinkArguments) -> Files<'arguments> {
+    let count = match &asked.targets {
+        Targets::Named(targets) => targets.len().max(1),
+        Targets::All => 1,
+    };
+    // What is opened once is linked for each.
+    let of_all = |one: Workload| Workload { bytes: one.bytes.saturating_mul(count), files: one.files.saturating_mul(count) };
+    let expected = inputs::expected(common);
+    let readers = of_all(expected).threads(common.execution.threads);
+    if of_all(expected).is_large() {
+        resources::expect_much(readers);
+    }
+    if readers > 1 {
+        resources::start(readers);
+    }
+    let files = inputs::read(common, readers);
+    if readers == 1 {
+        let workload = of_all(Workload { bytes: files.size(), ..expected });
+        resources::start(workload.threads(common.execution.threads));
+    }
+    files
 }
 
 /// The command line that the links for all targets share.

@@ -3,8 +3,6 @@
 mod versions;
 mod whole_programs;
 
-pub use versions::check_parameters;
-
 use super::load::Inputs;
 use crate::diagnostics::{Failure, Report};
 use crate::options::Options;

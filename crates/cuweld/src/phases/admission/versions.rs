@@ -1,11 +1,8 @@
-//! Versions: whether there are objects at all, whether they ask for more of the driver than they may, and what objects of old toolkits can not
-//! be part of.
+//! Versions: whether there are objects at all, and whether they ask for more of the driver than they may.
 
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::options::{OnEmpty, Options};
-use crate::phases::explain;
 use crate::phases::load::{Inputs, Role};
-use crate::phases::resolve::Resolution;
 use cubin::compat::Tag;
 use cubin::info::{self, Attribute};
 
@@ -63,26 +60,5 @@ fn warn_of_missing_class(inputs: &Inputs<'_>, options: &Options, report: &mut Re
             let (file, number) = (object.name.into(), options.target.number);
             report.say(Message::LimitedByMissingProperty { file, number, property: "ISA_CLASS" });
         }
-    }
-}
-
-/// Refuses kernels with large parameters beside objects of toolkits that did not know such: once per kernel, used or not.
-pub fn check_parameters(inputs: &Inputs<'_>, resolution: &Resolution<'_>, options: &Options, report: &mut Report) {
-    let Some(large) = options.target.large_parameters.filter(|_| options.executable()) else { return };
-    let Some(old) =
-        inputs.files().iter().find(|object| object.toolkit.is_some_and(|toolkit| (1..large.toolkit).contains(&toolkit)))
-    else {
-        return;
-    };
-    for function in resolution.functions().iter().filter(|function| function.parameters.is_some_and(|size| size > large.bank)) {
-        let kernel = resolution.symbols()[function.symbol].name(inputs);
-        let headline = format!(
-            "'{}' has more parameters than '{}' allows, which an older toolkit made",
-            explain::clash::shown(kernel),
-            old.name
-        );
-        report.add(
-            Diagnostic::new(Message::LargeParameters {}).headline(headline).hint("compile all objects with CUDA 12.1 or later"),
-        );
     }
 }

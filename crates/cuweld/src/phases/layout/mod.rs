@@ -97,8 +97,11 @@ pub fn layout(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Layout, Fail
         }
     }
 
-    let textures = textures::lay_out(facts, &mut size, report)?;
-    let shared = shared::lay_out(facts);
+    // A relocatable object leaves what kernels share to the final link.
+    let (textures, shared) = match facts.options.executable() {
+        true => (textures::lay_out(facts, &mut size, report)?, shared::lay_out(facts)),
+        false => (TextureLayout::default(), shared::keep(facts)),
+    };
     for (section, extent) in shared.sections() {
         size[section] = extent.size;
         align[section] = extent.align;

@@ -19,6 +19,8 @@
 //! A variable that no code refers to is removed. One that only dead code refers to is not: it goes to the pool, where it interferes with
 //! nobody.
 
+pub use relocatable::keep;
+
 mod relocatable;
 mod users;
 
@@ -177,9 +179,6 @@ impl<'users> Groups<'users> {
 
 /// Lays out the shared memory of every kernel.
 pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
-    if !facts.options.executable() {
-        return relocatable::lay_out(facts);
-    }
     let users = &Users::find(facts);
     let (own, groups) = share_out(facts, users);
     let mut work = Work::new(facts, users, groups);

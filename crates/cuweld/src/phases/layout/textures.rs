@@ -102,7 +102,7 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     let symbols = facts.resolution.symbols();
     let candidates = facts.resolution.laid_out_by_kernel();
     let any = candidates.iter().any(|&id| is_texture(&symbols[id]) && facts.references.any(id));
-    if !facts.options.executable() || !any {
+    if !any {
         return Ok(TextureLayout::default());
     }
     let kernels_that_reach =

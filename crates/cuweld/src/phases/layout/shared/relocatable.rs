@@ -13,7 +13,7 @@ use crate::phases::merge::SharedPlacement;
 use cubin::release::Rule;
 
 /// Finds the sizes of the sections.
-pub fn lay_out(facts: &Facts<'_, '_>) -> SharedLayout {
+pub fn keep(facts: &Facts<'_, '_>) -> SharedLayout {
     let mut layout = SharedLayout::default();
     let mut own: IdMap<FunctionId, Sum> = IdMap::default();
     let mut module = Sum::default();

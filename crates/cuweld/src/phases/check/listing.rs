@@ -1,16 +1,14 @@
 //! Listings: what `-v`, `-dump-callgraph` and `-dot` tell.
 
-use super::attributes::Attributes;
-use super::callgraph::CallGraph;
-use super::layout::{Layout, TEXTURE_KINDS};
-use super::live::LiveSet;
-use super::merge::Plan;
-use super::propagate::{KernelProperties, barriers};
-use super::resolve::Resolution;
+use super::Facts;
 use crate::diagnostics::{Expansion, Message, Report, printable};
 use crate::id::{FunctionId, IdMap, PrototypeId};
 use crate::imitations::Imitation;
-use crate::options::Options;
+use crate::phases::callgraph::CallGraph;
+use crate::phases::layout::TEXTURE_KINDS;
+use crate::phases::live::LiveSet;
+use crate::phases::propagate::barriers;
+use crate::phases::resolve::Resolution;
 use crate::propagated::propagated_row;
 use crate::sections::Memory;
 use cubin::info::Attribute;
@@ -74,27 +72,9 @@ const DOT_SYNTAX: &[char] = &[' ', '\t', '\n', '"', ';', '[', ']', '{', '}', '<'
 /// Names that mean something to Graphviz.
 const DOT_KEYWORDS: [&str; 6] = ["node", "edge", "graph", "digraph", "subgraph", "strict"];
 
-/// The facts that the listing of resources reads.
-pub struct Resources<'facts, 'data> {
-    /// The prevailing definition of every symbol.
-    pub resolution: &'facts Resolution<'data>,
-    /// The live set: functions reachable from the GC roots.
-    pub live: &'facts LiveSet,
-    /// The sections.
-    pub plan: &'facts Plan<'data>,
-    /// Addresses and sizes.
-    pub layout: &'facts Layout,
-    /// What each function says of itself.
-    pub attributes: &'facts Attributes,
-    /// What each kernel needs.
-    pub properties: &'facts KernelProperties,
-    /// What was asked for.
-    pub options: &'facts Options,
-}
-
-impl Resources<'_, '_> {
+impl Facts<'_, '_> {
     /// Lists what the module and each kernel use, the kernel whose code comes last first.
-    pub fn list(&self, report: &mut Report) {
+    pub fn list_resources(&self, report: &mut Report) {
         report.say(Message::ModuleResources { text: self.module() });
         let mut kernels = self.live.entries().to_vec();
         kernels.retain(|&entry| !self.live.is_stub(entry));

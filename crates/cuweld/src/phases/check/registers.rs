@@ -4,49 +4,20 @@
 //! kernel's limit is an error of its own; the listing shows every step. Only these two need the steps, so they are not taken
 //! otherwise.
 
-use super::attributes::Attributes;
-use super::callgraph::CallGraph;
-use super::explain::path;
-use super::live::LiveSet;
-use super::load::Inputs;
-use super::merge::Plan;
-use super::propagate::KernelProperties;
-use super::resolve::Resolution;
-use super::usage::Usage;
+use super::Facts;
 use crate::demangle::demangle;
 use crate::diagnostics::{Diagnostic, Expansion, Message, Report, printable};
 use crate::id::{FunctionId, Id, IdMap, PrototypeId};
 use crate::options::{NameStyle, Options};
+use crate::phases::explain::path;
 use std::fmt::Write;
-
-/// The facts that are read.
-pub struct Facts<'facts, 'data> {
-    /// The inputs.
-    pub inputs: &'facts Inputs<'data>,
-    /// The prevailing definition of every symbol.
-    pub resolution: &'facts Resolution<'data>,
-    /// The call graph.
-    pub graph: &'facts CallGraph<'data>,
-    /// Which entry functions reach what.
-    pub usage: &'facts Usage<'facts, 'data>,
-    /// The live set: functions reachable from the GC roots.
-    pub live: &'facts LiveSet,
-    /// What each function needs by itself.
-    pub attributes: &'facts Attributes,
-    /// What each kernel needs.
-    pub properties: &'facts KernelProperties,
-    /// The sections.
-    pub plan: &'facts Plan<'data>,
-}
 
 /// For how many errors it is shown on which way the function is called. To find one takes a search of the whole program.
 const MOST_WAYS: usize = 100;
 
 /// Checks the limits, and prints the call graph if it is asked for.
-pub fn check(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) {
-    if !options.executable() {
-        return;
-    }
+pub fn check(facts: &Facts<'_, '_>, report: &mut Report) {
+    let options = facts.options;
     match options.dump_call_graph {
         Some(_) if facts.inputs.files().len() == 0 => {
             report.list("No relocatable objects found. Did not generate callgraph.");

@@ -1,22 +1,18 @@
 //! Undefined: symbols that live code needs and no input defines, nor the [driver](crate::driver).
 
-use super::explain;
-use super::explain::referrers::Referrers;
-use super::live::LiveSet;
-use super::load::Inputs;
-use super::resolve::{Resolution, Symbol, is_shared_variable, is_texture};
+use super::Facts;
 use crate::diagnostics::{Message, Report};
 use crate::driver::is_driver_function;
-use crate::options::Options;
+use crate::phases::explain;
+use crate::phases::explain::referrers::Referrers;
+use crate::phases::resolve::{Symbol, is_shared_variable, is_texture};
 
 /// What refers to the names that `-u` gives.
 const COMMAND_LINE: &str = "the command line";
 
 /// Reports every name that is missing.
-pub fn check(inputs: &Inputs<'_>, resolution: &Resolution<'_>, live: &LiveSet, options: &Options, report: &mut Report) {
-    if !options.executable() {
-        return;
-    }
+pub fn check(facts: &Facts<'_, '_>, report: &mut Report) {
+    let &Facts { inputs, resolution, live, options, .. } = facts;
     for name in &options.keep {
         if !resolution.symbols().iter().any(|symbol| symbol.name(inputs) == name) {
             report.say(Message::UndefinedReference { name: name.clone(), file: COMMAND_LINE.into() });

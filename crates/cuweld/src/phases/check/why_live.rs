@@ -2,38 +2,19 @@
 //!
 //! The account of all functions is made once, in time linear in the call graph, and whatever is listed of them is read from it.
 
-use super::attributes::Attributes;
-use super::callgraph::CallGraph;
-use super::explain::referrers::Referrers;
-use super::explain::{first_few, near, path};
-use super::live::LiveSet;
-use super::load::{Inputs, Role};
-use super::resolve::{Fate, Resolution};
+use super::Facts;
 use crate::account::{Account, Accounted, Outcome};
 use crate::demangle::demangle;
 use crate::diagnostics::Report;
 use crate::id::{FunctionId, Id, SymbolId};
-use crate::options::Options;
+use crate::phases::explain::referrers::Referrers;
+use crate::phases::explain::{first_few, near, path};
+use crate::phases::load::Role;
+use crate::phases::resolve::Fate;
 use std::collections::VecDeque;
 
 /// How many users of a variable are shown.
 const MOST_USERS: usize = 5;
-
-/// The facts that are read.
-pub struct Facts<'facts, 'data> {
-    /// The inputs.
-    pub inputs: &'facts Inputs<'data>,
-    /// The prevailing definition of every symbol.
-    pub resolution: &'facts Resolution<'data>,
-    /// The call graph.
-    pub graph: &'facts CallGraph<'data>,
-    /// The live set: functions reachable from the GC roots.
-    pub live: &'facts LiveSet,
-    /// What each function says of itself.
-    pub attributes: &'facts Attributes,
-    /// What was asked for.
-    pub options: &'facts Options,
-}
 
 /// Lists what was asked for, and makes the account if that was.
 pub fn list(facts: &Facts<'_, '_>, report: &mut Report) -> Option<Account> {

@@ -4,27 +4,15 @@
 //! mistake of theirs, and no object that contradicts itself, ends in a file that fails when it runs. References to functions that were
 //! removed are found where relocations are settled.
 
-use super::live::LiveSet;
-use super::load::{Inputs, Place};
-use super::merge::Plan;
-use super::resolve::Resolution;
+use super::Facts;
 use crate::diagnostics::{Failure, Message, Report};
 use crate::driver::is_driver_function;
 use crate::id::{IdSet, InputSectionId, InputSymbolId};
-use crate::options::Options;
+use crate::phases::load::{Inputs, Place};
 
 /// Reports every function that would be in an executable without code, or that too little is known of.
-pub fn check(
-    inputs: &Inputs<'_>,
-    resolution: &Resolution<'_>,
-    live: &LiveSet,
-    plan: &Plan<'_>,
-    options: &Options,
-    report: &mut Report,
-) -> Result<(), Failure> {
-    if !options.executable() {
-        return Ok(());
-    }
+pub fn check(facts: &Facts<'_, '_>, report: &mut Report) -> Result<(), Failure> {
+    let &Facts { inputs, resolution, live, plan, .. } = facts;
     let has_code = |function| resolution.code(inputs, function).is_some() && plan.function(function).text.is_some();
     for function in live.functions().filter(|&function| !has_code(function)) {
         let name = resolution.name(function);

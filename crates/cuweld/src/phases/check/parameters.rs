@@ -1,0 +1,27 @@
+//! Parameters: kernels with more of them than objects of old toolkits allow.
+
+use super::Facts;
+use crate::diagnostics::{Diagnostic, Message, Report};
+use crate::phases::explain;
+
+/// Refuses kernels with large parameters beside objects of toolkits that did not know such: once per kernel, used or not.
+pub fn check(facts: &Facts<'_, '_>, report: &mut Report) {
+    let &Facts { inputs, resolution, options, .. } = facts;
+    let Some(large) = options.target.large_parameters else { return };
+    let Some(old) =
+        inputs.files().iter().find(|object| object.toolkit.is_some_and(|toolkit| (1..large.toolkit).contains(&toolkit)))
+    else {
+        return;
+    };
+    for function in resolution.functions().iter().filter(|function| function.parameters.is_some_and(|size| size > large.bank)) {
+        let kernel = resolution.symbols()[function.symbol].name(inputs);
+        let headline = format!(
+            "'{}' has more parameters than '{}' allows, which an older toolkit made",
+            explain::clash::shown(kernel),
+            old.name
+        );
+        report.add(
+            Diagnostic::new(Message::LargeParameters {}).headline(headline).hint("compile all objects with CUDA 12.1 or later"),
+        );
+    }
+}
