@@ -6,7 +6,7 @@
 
 #![allow(unsafe_code, reason = "maps files, and handles the signal that a map can cause")]
 
-use cuweld::diagnostics::{Diagnostic, Entry, Message, Renderer};
+use cuweld::diagnostics::Renderer;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::Metadata;
 use std::io::{self, Read};
@@ -177,20 +177,10 @@ pub fn report_with(renderer: &Renderer) {
     shortened::report_with(renderer);
 }
 
-#[cfg(unix)]
-fn message(renderer: Option<&Renderer>, path: &Path) -> String {
-    let message = Message::InputChanged { file: path.to_string_lossy().into_owned() };
-    match renderer {
-        Some(renderer) => renderer.render(&Entry::Diagnostic(Diagnostic::new(message))),
-        None => format!("{message}\n"),
-    }
-}
-
 /// The signal.
 #[cfg(unix)]
 mod shortened {
-    use super::message;
-    use cuweld::diagnostics::Renderer;
+    use cuweld::diagnostics::{Diagnostic, Entry, Message, Renderer};
     use std::ops::Range;
     use std::path::Path;
     use std::ptr;
@@ -211,6 +201,14 @@ mod shortened {
     pub(super) fn report_with(renderer: &Renderer) {
         // There is one link in a run, and so one way of speaking.
         _ = RENDERER.set(renderer.clone());
+    }
+
+    fn message(renderer: Option<&Renderer>, path: &Path) -> String {
+        let message = Message::InputChanged { file: path.to_string_lossy().into_owned() };
+        match renderer {
+            Some(renderer) => renderer.render(&Entry::Diagnostic(Diagnostic::new(message))),
+            None => format!("{message}\n"),
+        }
     }
 
     /// Remembers a map for the handler.

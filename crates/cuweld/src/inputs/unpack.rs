@@ -179,7 +179,7 @@ impl<'data> Search<'_, 'data> {
             }
             Content::Cubin(bytes) => self.pick_bare(input, Source::Cubin(bytes)),
             Content::Ptx(bytes) => self.pick_bare(input, Source::Ptx(bytes)),
-            Content::LtoIr(_) if !self.request.compile.optimization.is_some() => {
+            Content::LtoIr(_) if self.request.compile.optimization.is_none() => {
                 return self.report.fatal(Message::NotIntermediateCode { file: input.name.to_string() });
             }
             Content::LtoIr(bytes) => {
