@@ -205,6 +205,8 @@ struct Tally {
     refused: u64,
     /// Links in which the reference generated code anew: where only the bytes of code differ, and where offsets do as well.
     recoded: [u64; 2],
+    /// Links that the reference ended with an internal error, by its kind.
+    reference_failed: BTreeMap<String, u64>,
     /// Links that differ as is documented, by the names of the rows that say how.
     documented: BTreeMap<String, u64>,
     differing: BTreeMap<String, Vec<u64>>,
@@ -265,6 +267,10 @@ fn one(request: &Request, tools: &Tools, folder: &Path, seed: u64, tally: &Mutex
         Verdict::NotAssembled(message) => {
             tally.lock().map_err(|_| "a worker stopped")?.not_assembled.push((seed, message));
         }
+        Verdict::ReferenceFailed(kind) => {
+            line = Some(format!("{seed}: {} internal error of the reference: {kind}", program.target));
+            *tally.lock().map_err(|_| "a worker stopped")?.reference_failed.entry(kind).or_default() += 1;
+        }
         Verdict::Documented(rows) => {
             let names = rows.iter().map(|row| format!("{row:?}")).collect::<Vec<_>>().join(" ");
             line = Some(format!("{seed}: {} as documented: {names}", program.target));
@@ -305,7 +311,7 @@ fn keep(folder: &Path, place: &Path) -> Result<(), String> {
 /// Prints what was found.
 fn report(request: &Request, tally: &Tally) {
     let differing: usize = tally.differing.values().map(Vec::len).sum();
-    let documented: u64 = tally.documented.values().sum();
+    let documented = tally.documented.values().sum::<u64>() + tally.reference_failed.values().sum::<u64>();
     println!(
         "{} links: {} same ({} of them refused by both), {differing} different, {} not assembled",
         tally.same + tally.recoded.iter().sum::<u64>() + documented + differing as u64 + tally.not_assembled.len() as u64,
@@ -318,6 +324,9 @@ fn report(request: &Request, tally: &Tally) {
         println!(
             "{in_place} the same but for code that the reference generated anew, {moved} but for that and the offsets that follow"
         );
+    }
+    for (kind, count) in &tally.reference_failed {
+        println!("{count:6}  internal error of the reference: {kind}");
     }
     for (rows, count) in &tally.documented {
         println!("{count:6}  as documented: {rows}");

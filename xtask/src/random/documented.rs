@@ -10,28 +10,52 @@ use cuweld::imitations::Imitation;
 
 use super::run::{Outcome, Signature, Tools, Verdict, judge, link_as};
 
+/// What both linkers made of the inputs.
+pub struct Outcomes<'a> {
+    /// What the reference did.
+    pub expected: &'a Outcome,
+    /// What the linker under test did.
+    pub found: &'a Outcome,
+    /// The inputs.
+    pub inputs: &'a [Vec<u8>],
+}
+
 /// The rows by which an outcome of the default mode differs from the reference's; none if there is more to it.
 pub fn find(
-    expected: &Outcome,
-    found: &Outcome,
-    inputs: &[Vec<u8>],
+    outcomes: &Outcomes<'_>,
     arguments: &[String],
     folder: &Path,
     tools: &Tools,
 ) -> Result<Option<Vec<Imitation>>, String> {
-    let link_without = |rows: &[Imitation]| {
-        let signature = Signature::Without(tools.release, rows.to_vec());
-        link_as(&tools.candidate, &signature, arguments, folder, "imitating")
-    };
-    let imitating = link_without(&[])?;
-    if let Verdict::Different(_) = judge(expected.clone(), &imitating, inputs, tools.release) {
-        return Ok(None);
+    let imitating = link_without(&[], arguments, folder, tools)?;
+    if let Verdict::Different(_) = judge(outcomes.expected.clone(), &imitating, outcomes.inputs, tools.release) {
+        return find_refusal(&Outcomes { found: &imitating, ..*outcomes }, arguments, folder, tools);
     }
     let mut rows = Vec::new();
     for &row in Imitation::ALL {
-        if link_without(&[row])? != imitating {
+        if link_without(&[row], arguments, folder, tools)? != imitating {
             rows.push(row);
         }
     }
-    Ok((link_without(&rows)? == *found).then_some(rows))
+    Ok((link_without(&rows, arguments, folder, tools)? == *outcomes.found).then_some(rows))
+}
+
+/// The row by which the linker under test refuses to make what the reference makes: a kernel that calls a function which was removed. Without
+/// it, the link must succeed.
+pub fn find_refusal(
+    outcomes: &Outcomes<'_>,
+    arguments: &[String],
+    folder: &Path,
+    tools: &Tools,
+) -> Result<Option<Vec<Imitation>>, String> {
+    let row = Imitation::LoneKernelIsEverything;
+    let refused = outcomes.expected.status == Some(0) && outcomes.found.messages.contains(" was removed, but '.text.");
+    if !refused || link_without(&[row], arguments, folder, tools)?.status != Some(0) {
+        return Ok(None);
+    }
+    Ok(Some(vec![row]))
+}
+
+fn link_without(rows: &[Imitation], arguments: &[String], folder: &Path, tools: &Tools) -> Result<Outcome, String> {
+    link_as(&tools.candidate, &Signature::Without(tools.release, rows.to_vec()), arguments, folder, "imitating")
 }

@@ -62,6 +62,8 @@ pub enum Verdict {
     Same(Option<i32>),
     /// Both did the same, but the reference generated some code anew.
     Recoded(Recoded),
+    /// The reference gave up with an internal error of its own, of this kind.
+    ReferenceFailed(String),
     /// They differ as is documented, by these ways of the reference.
     Documented(Vec<Imitation>),
     /// They differ.
@@ -99,12 +101,16 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
     }
     let inputs: Vec<Vec<u8>> =
         program.units.iter().filter_map(|unit| fs::read(folder.join(format!("{}.cubin", unit.name))).ok()).collect();
-    match (judge(expected.clone(), &found, &inputs, tools.release), &tools.signature) {
-        (Verdict::Different(difference), Signature::Own) => {
-            let documented = documented::find(&expected, &found, &inputs, &arguments, folder, tools)?;
+    match judge(expected.clone(), &found, &inputs, tools.release) {
+        Verdict::Different(difference) => {
+            let outcomes = documented::Outcomes { expected: &expected, found: &found, inputs: &inputs };
+            let documented = match tools.signature {
+                Signature::Own => documented::find(&outcomes, &arguments, folder, tools)?,
+                _ => documented::find_refusal(&outcomes, &arguments, folder, tools)?,
+            };
             Ok(documented.map_or(Verdict::Different(difference), Verdict::Documented))
         }
-        (verdict, _) => Ok(verdict),
+        verdict => Ok(verdict),
     }
 }
 
@@ -117,6 +123,10 @@ pub fn judge(mut expected: Outcome, found: &Outcome, inputs: &[Vec<u8>], release
     let other_code = recoded(&expected, found, inputs);
     if let Some(Ok(_)) = other_code {
         expected.output.clone_from(&found.output);
+    }
+    let internal_error = expected.messages.lines().find_map(|line| line.split_once("Internal error: "));
+    if let (Some((_, kind)), Some(0)) = (internal_error, found.status) {
+        return Verdict::ReferenceFailed(kind.to_owned());
     }
     match (difference::between(&expected, found), other_code) {
         (None, Some(Ok(recoded))) => Verdict::Recoded(recoded),

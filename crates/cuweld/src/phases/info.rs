@@ -156,9 +156,17 @@ const UNKNOWN: u32 = u32::MAX;
 /// The version of Mercury code whose compilers did not say so.
 const OLDEST_MERCURY: u16 = 0x0100;
 
-/// Records that only the machine view has, where there are two: where and how large the parameters are, and workarounds.
-const MACHINE_RECORDS: [Attribute; 5] =
-    [Attribute::CBANK_PARAM_SIZE, Attribute::PARAM_CBANK, Attribute::SW_WAR, Attribute::NVSAL_SW_WAR, Attribute::PREEXIT_USED];
+/// Records that only the machine view has, where there are two: where and how large the parameters are, workarounds, and texture slots that the
+/// compiler made.
+const MACHINE_RECORDS: [Attribute; 7] = [
+    Attribute::CBANK_PARAM_SIZE,
+    Attribute::PARAM_CBANK,
+    Attribute::SW_WAR,
+    Attribute::NVSAL_SW_WAR,
+    Attribute::PREEXIT_USED,
+    Attribute::BINDLESS_TEXTURE_BANK,
+    Attribute::BINDLESS_SURFACE_BANK,
+];
 
 /// Those of them that the linker writes for every function, at the end.
 const LINKER_RECORDS: [Attribute; 2] = [Attribute::NVSAL_SW_WAR, Attribute::PREEXIT_USED];

@@ -42,7 +42,7 @@ pub use data::{GlobalData, GlobalZero, ModuleConstants};
 pub use debug::Debug;
 pub use info::{FunctionInfo, ModuleInfo, StubsInfo};
 pub use notes::{Compatibility, CudaNote, Host, RelocationActions, ToolNotes};
-pub use parameters::{MachineParameters, Parameters, TextureRelocations, TextureSlots};
+pub use parameters::{CompiledTextureSlots, MachineParameters, Parameters, TextureRelocations, TextureSlots};
 pub use relocations::{Relocations, ResolvedRelocations};
 pub use shared::{KernelShared, ModuleShared, ReservedShared};
 pub use symbols::{SymbolSectionNumbers, SymbolTable};

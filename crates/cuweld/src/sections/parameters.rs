@@ -27,6 +27,10 @@ pub struct MachineParameters;
 #[derive(Debug)]
 pub struct TextureSlots;
 
+/// The same of a kernel of a whole program, where the compiler made the slots, and the relocations that fill them.
+#[derive(Debug)]
+pub struct CompiledTextureSlots;
+
 /// `.rel.nv.constant0.f`: the relocations that fill texture slots.
 #[derive(Debug)]
 pub struct TextureRelocations;
@@ -101,6 +105,15 @@ impl SectionKind for TextureSlots {
             View::Mercury => out.fill(0),
         }
         Ok(())
+    }
+}
+
+impl SectionKind for CompiledTextureSlots {
+    /// The machine view has the parameters before the slots.
+    fn size(&self, output: &Output<'_, '_>, part: FileSection) -> u64 {
+        let pieces = output.plan.sections()[part.section].pieces.iter();
+        let source = |piece: Piece| output.inputs.in_view(piece.section, part.view);
+        pieces.filter_map(source).map(|source| output.inputs.sections()[source].size).sum()
     }
 }
 

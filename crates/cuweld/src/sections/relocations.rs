@@ -55,10 +55,9 @@ impl SectionKind for Relocations {
         if self.explicit_addends { RelaRecord::SIZE as u32 } else { RelRecord::SIZE as u32 }
     }
 
-    /// Its name is made from that of the section that it is for.
+    /// Its name is made from that of the section that it is for. Those that fill texture slots have the name of other relocations.
     fn is_one_of_function(&self, plan: &Plan<'_>, section: &OutputSection<'_>) -> bool {
-        let target = section.target.map(|target| &plan.sections()[target]);
-        target.is_some_and(|target| target.kind.is_one_of_function(plan, target))
+        section.target.is_some_and(|target| plan.sections()[target].code_of().is_some())
     }
 
     fn keeps_linked_name(&self) -> bool {

@@ -7,6 +7,7 @@ use crate::imitations::Imitation;
 use crate::phases::callgraph::CallGraph;
 use crate::phases::layout::TEXTURE_KINDS;
 use crate::phases::live::LiveSet;
+use crate::phases::load::InputRelocation;
 use crate::phases::propagate::barriers;
 use crate::phases::resolve::Resolution;
 use crate::propagated::propagated_row;
@@ -140,10 +141,10 @@ impl Facts<'_, '_> {
             _ = write!(text, "{} bytes cmem[2], ", size(sections.constants));
         }
         text.push_str("0 bytes lmem");
-        if self.layout.textures().is_used_by(kernel) && self.knows_banks() {
+        if self.knows_banks() {
+            let kinds = self.texture_slots(kernel);
             for kind in [SymbolKind::TEXTURE, SymbolKind::SURFACE, SymbolKind::SAMPLER] {
-                let slots = self.layout.textures().filled_slots(kernel);
-                let count = slots.filter(|&(symbol, _)| self.resolution.symbols()[symbol].kind == kind).count();
+                let count = kinds.iter().filter(|&&slot| slot == kind).count();
                 let plural = TEXTURE_KINDS.iter().find(|row| row.symbol == kind).map_or("", |row| row.plural);
                 if count > 0 {
                     _ = write!(text, ", {count} {plural}");
@@ -151,5 +152,20 @@ impl Facts<'_, '_> {
             }
         }
         text
+    }
+
+    /// What the texture slots of a kernel are for: those that the link made, or those that the compiler made for a whole program.
+    fn texture_slots(&self, kernel: FunctionId) -> Vec<SymbolKind> {
+        if self.layout.textures().is_used_by(kernel) {
+            let slots = self.layout.textures().filled_slots(kernel);
+            return slots.map(|(symbol, _)| self.resolution.symbols()[symbol].kind).collect();
+        }
+        let bank = self.plan.function(kernel).parameters.map(|bank| &self.plan.sections()[bank].pieces);
+        let pieces = bank.into_iter().flat_map(|pieces| pieces.iter());
+        let lists = pieces.flat_map(|piece| self.inputs.slot_relocations(piece.section));
+        let entries = lists.flat_map(|list| self.inputs.relocations(self.inputs.file_of_section(list), list));
+        // Samplers that have a slot of their own are not counted.
+        let kind = |entry: InputRelocation| TEXTURE_KINDS.iter().find(|row| row.relocation == entry.kind).map(|row| row.symbol);
+        entries.filter_map(kind).collect()
     }
 }

@@ -392,6 +392,11 @@ impl<'data> Inputs<'data> {
         std::iter::successors(self.sections[section].first_attached, |&id| self.sections[id].next_attached)
     }
 
+    /// The relocations that fill texture slots in a parameter bank. Only whole programs have any: otherwise slots are made by the link.
+    pub fn slot_relocations(&self, bank: InputSectionId) -> impl Iterator<Item = InputSectionId> + '_ {
+        self.attached(bank).filter(|&section| matches!(self.sections[section].role, Role::Relocations { .. }))
+    }
+
     /// A section as a view has it; the section itself, where there is but one.
     pub fn in_view(&self, section: InputSectionId, view: View) -> Option<InputSectionId> {
         match view {

@@ -10,6 +10,7 @@ use crate::phases::load::Role;
 use crate::phases::resolve::is_texture;
 use crate::sections::{MachineParameters, Relocations, SectionKind, Shape, TextureRelocations, TextureSlots};
 use crate::views::TEXTURE_SLOTS;
+use cubin::target::Views;
 
 impl<'data> Walk<'_, 'data> {
     /// A shared variable of the system: behind those that are there, at its alignment, which is its value.
@@ -60,6 +61,19 @@ impl<'data> Walk<'_, 'data> {
         let id = self.create_for(bank, name, &TextureRelocations, shape);
         self.plan.sections[id].function = Some(kernel);
         self.plan.functions[kernel].texture_relocations = Some(id);
+    }
+
+    /// The relocations that fill texture slots in a parameter bank. Where the compiler made the slots, its own do, and these are left out
+    /// but for their name.
+    pub(super) fn slot_relocations(&mut self, kernel: FunctionId, bank: InputSectionId, output: SectionId) {
+        let Facts { inputs, options, .. } = *self.facts;
+        let explicit_addends = options.force_explicit_addends || options.target.views == Views::Two;
+        let (_, prefix, shape) = Relocations::of(explicit_addends);
+        let flags = if explicit_addends { shape.flags } else { 0 };
+        self.texture_relocations(kernel, output, prefix, Shape { flags, ..shape });
+        if inputs.slot_relocations(bank).next().is_some() {
+            self.plan.functions[kernel].texture_relocations = None;
+        }
     }
 
     /// The parameters of a kernel, which only the machine view has.

@@ -17,11 +17,12 @@ use crate::phases::unified::Unified;
 use crate::phases::usage::Usage;
 use crate::propagated::BARRIERS_SHIFT;
 use crate::sections::{
-    CallGraphRecords, Code, Compatibility, CudaNote, Debug, FunctionInfo, GlobalData, GlobalZero, Host, KernelShared,
-    ModuleConstants, ModuleInfo, ModuleShared, Parameters, Prototypes, RelocationActions, Relocations, ReservedShared,
-    ResolvedRelocations, SectionKind, Shape, StringTable, SymbolSectionNumbers, SymbolTable, ToolNotes, UnifiedIndex,
+    CallGraphRecords, Code, Compatibility, CompiledTextureSlots, CudaNote, Debug, FunctionInfo, GlobalData, GlobalZero, Host,
+    KernelShared, ModuleConstants, ModuleInfo, ModuleShared, Parameters, Prototypes, RelocationActions, Relocations,
+    ReservedShared, ResolvedRelocations, SectionKind, Shape, StringTable, SymbolSectionNumbers, SymbolTable, ToolNotes,
+    UnifiedIndex,
 };
-use crate::views;
+use crate::views::{self, TEXTURE_SLOTS};
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR};
 use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
@@ -444,14 +445,16 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let section = &self.facts.inputs.sections()[id];
         let Some(function) = section.target.and_then(|code| self.function_of(code)) else { return };
         let Some(text) = self.plan.functions[function].text else { return };
-        let name = Name::of_function(".nv.constant0.", self.facts.resolution.name(function));
+        let (start, kind): (_, &'static dyn SectionKind) = match self.facts.options.target.views {
+            Views::One => (".nv.constant0.", &Parameters),
+            Views::Two => (TEXTURE_SLOTS, &CompiledTextureSlots),
+        };
+        let name = Name::of_function(start, self.facts.resolution.name(function));
         match self.plan.functions[function].parameters {
             None => {
-                let output = self.create_parameters(function, text, name, &Parameters, Shape::of(section));
+                let output = self.create_parameters(function, text, name, kind, Shape::of(section));
                 if self.facts.options.executable() {
-                    let (_, prefix, shape) = Relocations::of(self.facts.options.force_explicit_addends);
-                    let flags = if self.facts.options.force_explicit_addends { shape.flags } else { 0 };
-                    self.texture_relocations(function, output, prefix, Shape { flags, ..shape });
+                    self.slot_relocations(function, id, output);
                 }
                 self.plan.locals.push(Local::Section(output));
                 self.append(output, id);
