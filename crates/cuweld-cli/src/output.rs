@@ -166,8 +166,12 @@ impl Drop for Pending {
 impl InPlace {
     fn open(path: &Path) -> io::Result<Self> {
         let file = File::options().write(true).open(path)?;
-        let metadata = file.metadata()?;
-        Ok(InPlace { file, loses: metadata.is_file().then_some(metadata.len()) })
+        let loses = match file.metadata() {
+            // Devices have none there.
+            Err(_) if cfg!(windows) => None,
+            metadata => Some(metadata?).filter(fs::Metadata::is_file).map(|metadata| metadata.len()),
+        };
+        Ok(InPlace { file, loses })
     }
 
     fn write(&mut self, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
