@@ -96,6 +96,11 @@ fn object(header: &Header, first: usize, next: usize) -> Vec<u8> {
         let (offset, size) = (names_offset, names.len() as u64);
         sections[index] = SectionHeader { kind: SHT_STRTAB, offset, size, align: 1, ..Default::default() };
     }
+    with_headers(file, header, &sections)
+}
+
+/// The file with its header and those of its sections.
+fn with_headers(mut file: Vec<u8>, header: &Header, sections: &[SectionHeader]) -> Vec<u8> {
     file.resize(file.len().next_multiple_of(8), 0);
     let header = Header {
         section_header_offset: file.len() as u64,
@@ -104,8 +109,8 @@ fn object(header: &Header, first: usize, next: usize) -> Vec<u8> {
         flags: header.flags & 0x00ff_ffff | (NOTE as u32) << 24,
         ..*header
     };
-    header.write(&mut file[..header_size]);
-    for section in &sections {
+    header.write(&mut file[..Header::SIZE]);
+    for section in sections {
         let start = file.len();
         file.resize(start + SectionHeader::SIZE, 0);
         section.write(&mut file[start..]);

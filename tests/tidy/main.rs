@@ -377,3 +377,31 @@ fn cases_are_recorded_and_described() {
     }
     assert_none(&problems);
 }
+
+/// Whoever runs the program has to know which variables of the environment change what it does.
+#[test]
+fn variables_of_the_environment_are_listed() {
+    let (promises, manual) = (text("docs/robustness.md"), text("crates/cuweld-cli/src/options/manual.rs"));
+    let is_name = |word: &&str| word.len() > 3 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let mut names = BTreeSet::new();
+    // A call for build scripts reads what cargo tells those.
+    let is_read_by_users = |path: &String| path.contains("/src/") && !path.starts_with("crates/cuweld-device-link");
+    for path in sources().filter(|path| path.starts_with("crates/")).filter(is_read_by_users) {
+        let text = text(&path);
+        let is_concerned = |line: &&str| ["var(", "var_os(", "variable(", "VARIABLE"].iter().any(|call| line.contains(call));
+        // What only tests read is told by their names.
+        let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for line in product.lines().filter(is_concerned) {
+            names.extend(line.split('"').skip(1).step_by(2).filter(is_name).map(str::to_owned));
+        }
+    }
+    assert!(names.len() > 15, "{names:?}");
+    let lists = [("docs/robustness.md", promises), ("the manual", manual)];
+    let is_missing = |text: &str, name: &str| !text.split(|c: char| c != '_' && !c.is_ascii_uppercase()).any(|word| word == name);
+    let problems: Vec<String> = (lists.iter())
+        .flat_map(|(list, text)| {
+            names.iter().filter(|name| is_missing(text, name)).map(move |name| format!("{name} is not in {list}"))
+        })
+        .collect();
+    assert_none(&problems);
+}

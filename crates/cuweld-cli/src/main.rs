@@ -72,7 +72,7 @@ fn run() -> ExitCode {
     if !messages.is_nvlink() && arguments.peek().is_none() {
         return messages.usage();
     }
-    let read_file = &mut |path: &std::path::Path| std::fs::read(path);
+    let read_file = &mut |path: &std::path::Path| options::read_options_file(path);
     match options::parse(arguments, messages.is_nvlink(), read_file) {
         Err(error) => messages.usage_error(&error),
         Ok(Invocation::Help) => messages.print(&options::help(messages.program(), resources::terminal_width())),

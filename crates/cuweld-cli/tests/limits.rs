@@ -21,6 +21,16 @@ fn options_files_that_name_each_other_come_to_an_end() -> io::Result<()> {
     Ok(())
 }
 
+/// A device has no end.
+#[cfg(unix)]
+#[test]
+fn an_options_file_comes_to_an_end() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let said = refused(&folder.link(&["-optf=/dev/zero", "a.cubin", "-o", "out.cubin"])?);
+    assert!(said.contains("Could not open options file '/dev/zero'"), "{said}");
+    Ok(())
+}
+
 /// As many threads as are asked for would do nothing but begin.
 #[test]
 fn threads_have_a_limit() -> io::Result<()> {

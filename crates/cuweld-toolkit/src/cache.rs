@@ -82,7 +82,9 @@ impl Cache {
     /// What is stored under `key`: as many parts as were stored.
     pub(crate) fn get(&self, key: Key) -> Result<Vec<Vec<u8>>, Missing<'_>> {
         let path = self.path(&key.name());
-        let parts = fs::read(&path).ok().and_then(|entry| parts(&entry));
+        // Anything but a file might keep a reader waiting.
+        let is_file = fs::metadata(&path).is_ok_and(|metadata| metadata.is_file());
+        let parts = is_file.then(|| fs::read(&path).ok()).flatten().and_then(|entry| parts(&entry));
         match parts {
             Some(parts) => {
                 // Whether the time can be renewed decides over nothing but what goes first.
@@ -295,5 +297,16 @@ mod tests {
         let first = file("a", "compiler");
         assert_eq!(first, file("b", "compiler"), "wherever it is");
         assert_ne!(first, file("a", "another compiler"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_no_entry() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::new(folder.path().to_path_buf(), None);
+        let path = cache.path(&key("a").name());
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        assert!(made.success() && cache.get(key("a")).is_err());
     }
 }

@@ -62,6 +62,15 @@ const ENVIRONMENT: &[(&str, &str)] = &[
         "CUWELD_TOOLKIT, CUDA_HOME, CUDA_PATH, PATH, VIRTUAL_ENV, CONDA_PREFIX",
         "Where the CUDA toolkit is looked for, in this order, whose compilers are needed for PTX and link-time optimization.",
     ),
+    (
+        "CUWELD_CACHE, CUWELD_CACHE_SIZE, XDG_CACHE_HOME, HOME, LOCALAPPDATA",
+        "Where compiled code is kept, and how much of it, where --cache is not given; the last three are where the user's programs keep \
+         such things.",
+    ),
+    ("CUWELD_COMPILER_LAUNCHER", "The same as --compiler-launcher."),
+    ("CUWELD_PROGRAM", "The program that runs compilers for the library libnvJitLink, if it does not stand beside it."),
+    ("TMPDIR", "Where compilers work, and files without a name are made for them."),
+    ("MAKEFLAGS", "Whether make's jobserver is asked before another compiler is run."),
     ("NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM", "Whether messages have colours where --color is not given."),
     ("COLUMNS", "How wide --help may be, where the terminal does not tell."),
 ];

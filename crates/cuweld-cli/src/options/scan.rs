@@ -13,7 +13,8 @@ use super::text::{bytes, from_bytes, shown};
 use super::typed::{Item, Typed, Value};
 use super::words::{self, Stray};
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// How many options files may be open inside each other.
@@ -24,6 +25,13 @@ const MOST_INCLUDED: usize = 512 << 20;
 /// What a file, and what each word in it comes to besides its text.
 const COST_OF_FILE: usize = 16 << 10;
 const COST_OF_WORD: usize = 128;
+
+/// Reads an options file, as far as one may go: a device or a pipe need not end.
+pub fn read_options_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut contents = Vec::new();
+    File::open(path)?.take(MOST_INCLUDED as u64 + 1).read_to_end(&mut contents)?;
+    if contents.len() > MOST_INCLUDED { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(contents) }
+}
 
 /// How the scanner gets at the contents of a file.
 pub(super) type ReadFile<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;
