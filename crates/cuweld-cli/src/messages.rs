@@ -3,7 +3,7 @@
 use crate::options::{
     Colors, DiagnosticsStyle, Found, HostLinkerScript, LinkArguments, Severity, UsageError, UsageProblem, usage_lines,
 };
-use cuweld::diagnostics::{Code, Diagnostic, Entry, Message, Renderer, Style};
+use cuweld::diagnostics::{Diagnostic, Entry, Message, MessageCode, Renderer, Style};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
@@ -169,11 +169,11 @@ impl Messages {
     pub fn explain(&self, code: &str) -> ExitCode {
         if code == "list" {
             let first_sentence = |text: &'static str| text.split_inclusive(". ").next().unwrap_or(text).trim_end();
-            let lines = Code::EXPLANATIONS.iter().map(|(code, text)| format!("{code}: {}\n", first_sentence(text)));
+            let lines = MessageCode::EXPLANATIONS.iter().map(|(code, text)| format!("{code}: {}\n", first_sentence(text)));
             return self.print(&lines.collect::<String>());
         }
         let wanted = code.get(..2).filter(|start| start.eq_ignore_ascii_case("CW")).map_or(code, |start| &code[start.len()..]);
-        match Code::EXPLANATIONS.iter().find(|(known, _)| known.0.to_string() == wanted) {
+        match MessageCode::EXPLANATIONS.iter().find(|(known, _)| known.0.to_string() == wanted) {
             Some((code, text)) => self.print(&format!("{code}: {text}\n")),
             None => {
                 let message = Message::Usage { text: format!("there is no message with code '{code}'") };

@@ -2,7 +2,7 @@
 
 #![cfg(unix)]
 
-use cuweld::diagnostics::Code;
+use cuweld::diagnostics::MessageCode;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -105,13 +105,13 @@ const REASONS: &[(u16, &str)] = &[
 #[test]
 fn every_message_is_shown_or_there_is_a_reason_why_not() {
     let cases = shown_by_cases();
-    for (code, _) in Code::EXPLANATIONS {
+    for (code, _) in MessageCode::EXPLANATIONS {
         let is_shown = cases.contains(&format!("[{code}]")) || ROWS.iter().any(|row| row.code == code.0);
         let reason = REASONS.iter().find(|(known, _)| *known == code.0);
         assert!(is_shown || reason.is_some(), "{code}: no case and no row shows it");
         assert!(!is_shown || reason.is_none(), "{code} is shown, in spite of: {reason:?}");
     }
-    let is_known = |code: u16| Code::EXPLANATIONS.iter().any(|(known, _)| known.0 == code);
+    let is_known = |code: u16| MessageCode::EXPLANATIONS.iter().any(|(known, _)| known.0 == code);
     let unknown: Vec<u16> =
         ROWS.iter().map(|row| row.code).chain(REASONS.iter().map(|row| row.0)).filter(|&code| !is_known(code)).collect();
     assert!(unknown.is_empty(), "there are no messages {unknown:?}");
@@ -208,7 +208,7 @@ fn prepare(folder: &Path) {
 
 #[test]
 fn every_code_is_explained() {
-    for (code, text) in Code::EXPLANATIONS {
+    for (code, text) in MessageCode::EXPLANATIONS {
         for spelled in [code.to_string(), code.0.to_string()] {
             let output =
                 Command::new(env!("CARGO_BIN_EXE_cuweld")).args(["--explain", &spelled]).output().expect("the program runs");

@@ -1,9 +1,8 @@
 //! How long each phase took, as a trace that Chrome and Perfetto show.
 
-use crate::diagnostics::quoted;
 use crate::observer::{Observer, Phase};
+use serde_json::json;
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -56,18 +55,12 @@ impl Trace {
 
     /// The trace in Chrome's JSON format.
     pub fn to_json(&self) -> String {
-        let mut json = String::from("{\"traceEvents\":[");
-        for (index, span) in self.spans.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "," };
-            _ = write!(
-                json,
-                "{separator}\n{{\"name\":{},\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":{:.3},\"dur\":{:.3}}}",
-                quoted(&span.name),
-                span.begin.as_secs_f64() * 1e6,
-                span.duration.as_secs_f64() * 1e6
-            );
-        }
-        json.push_str("\n]}\n");
-        json
+        let microseconds = |duration: Duration| duration.as_nanos() as f64 / 1e3;
+        let event = |span: &Span| {
+            let (begin, duration) = (microseconds(span.begin), microseconds(span.duration));
+            json!({ "name": span.name, "ph": "X", "pid": 1, "tid": 1, "ts": begin, "dur": duration })
+        };
+        let events: Vec<_> = self.spans.iter().map(event).collect();
+        format!("{}\n", json!({ "traceEvents": events }))
     }
 }

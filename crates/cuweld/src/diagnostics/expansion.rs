@@ -9,11 +9,11 @@ use std::fmt;
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Expansion {
     lists: Vec<Vec<String>>,
-    pieces: Vec<Piece>,
+    pieces: Vec<TextPiece>,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Piece {
+enum TextPiece {
     /// Itself.
     Text(String),
     /// Every item of a list, with something before and behind it.
@@ -24,8 +24,8 @@ impl Expansion {
     /// Adds a text.
     pub(crate) fn text(&mut self, text: &str) {
         match self.pieces.last_mut() {
-            Some(Piece::Text(last)) => last.push_str(text),
-            _ => self.pieces.push(Piece::Text(text.to_owned())),
+            Some(TextPiece::Text(last)) => last.push_str(text),
+            _ => self.pieces.push(TextPiece::Text(text.to_owned())),
         }
     }
 
@@ -37,7 +37,7 @@ impl Expansion {
 
     /// Adds every item of a list.
     pub(crate) fn each(&mut self, before: &str, list: usize, behind: &'static str) {
-        self.pieces.push(Piece::Each { before: before.to_owned(), list, behind });
+        self.pieces.push(TextPiece::Each { before: before.to_owned(), list, behind });
     }
 }
 
@@ -45,8 +45,8 @@ impl fmt::Display for Expansion {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for piece in &self.pieces {
             match piece {
-                Piece::Text(text) => out.write_str(text)?,
-                Piece::Each { before, list, behind } => {
+                TextPiece::Text(text) => out.write_str(text)?,
+                TextPiece::Each { before, list, behind } => {
                     for item in self.lists.get(*list).into_iter().flatten() {
                         out.write_str(before)?;
                         out.write_str(item)?;

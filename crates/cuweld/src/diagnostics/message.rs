@@ -20,15 +20,15 @@ pub enum Family {
 
 /// A message's stable code, such as `CW3001`.
 #[derive(Copy, Clone, Debug, Eq, PartialEq, Hash)]
-pub struct Code(pub u16);
+pub struct MessageCode(pub u16);
 
-impl fmt::Display for Code {
+impl fmt::Display for MessageCode {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "CW{:04}", self.0)
     }
 }
 
-impl Code {
+impl MessageCode {
     /// The family that the code's first digit names.
     pub fn family(self) -> Family {
         match self.0 / 1000 {
@@ -52,8 +52,8 @@ macro_rules! messages {
 
         impl Message {
             /// The message's stable code.
-            pub fn code(&self) -> Code {
-                match self { $( Message::$name { .. } => Code($code), )* }
+            pub fn code(&self) -> MessageCode {
+                match self { $( Message::$name { .. } => MessageCode($code), )* }
             }
 
             /// How bad the message is when no option changes that.
@@ -67,9 +67,9 @@ macro_rules! messages {
             }
         }
 
-        impl Code {
+        impl MessageCode {
             /// Every code, with what `--explain` says of it.
-            pub const EXPLANATIONS: &'static [(Code, &'static str)] = &[ $( (Code($code), $explanation), )* ];
+            pub const EXPLANATIONS: &'static [(MessageCode, &'static str)] = &[ $( (MessageCode($code), $explanation), )* ];
         }
     };
 }
@@ -313,13 +313,13 @@ mod tests {
 
     #[test]
     fn codes_are_unique_and_ascending() {
-        let codes: Vec<u16> = Code::EXPLANATIONS.iter().map(|(code, _)| code.0).collect();
+        let codes: Vec<u16> = MessageCode::EXPLANATIONS.iter().map(|(code, _)| code.0).collect();
         assert!(codes.is_sorted_by(|a, b| a < b), "{codes:?}");
     }
 
     #[test]
     fn every_message_is_explained() {
-        for (code, explanation) in Code::EXPLANATIONS {
+        for (code, explanation) in MessageCode::EXPLANATIONS {
             assert!(explanation.len() > 15 && explanation.ends_with(['.', ')']), "{code}: {explanation}");
             assert!(!explanation.contains("  "), "{code}: {explanation}");
         }

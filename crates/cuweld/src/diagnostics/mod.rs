@@ -7,9 +7,8 @@ mod render;
 mod spelling;
 
 pub use expansion::Expansion;
-pub use message::{Code, Family, Message};
+pub use message::{Family, Message, MessageCode};
 pub use printable::printable;
-pub(crate) use render::quoted;
 pub use render::{Renderer, Style};
 pub use spelling::edit_distance;
 

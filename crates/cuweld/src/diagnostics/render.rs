@@ -181,22 +181,6 @@ fn without_controls(json: String) -> String {
     json.chars().map(escape).collect()
 }
 
-/// A text as a JSON string.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut result = String::with_capacity(text.len() + 2);
-    result.push('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => result.extend(['\\', character]),
-            '\n' => result.push_str("\\n"),
-            control if control.is_control() => result.push_str(&format!("\\u{:04x}", control as u32)),
-            other => result.push(other),
-        }
-    }
-    result.push('"');
-    result
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

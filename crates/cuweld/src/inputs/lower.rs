@@ -207,8 +207,8 @@ pub(crate) fn lower<'data>(
     if let Some(last) = unpacked.units.iter().rposition(|unit| is_lto(&unit.code)) {
         let is_partial = others().next().is_some();
         match optimize::optimize(unpacked, is_partial, options, compilers, report)? {
-            optimize::Outcome::Finished(image) => return Ok(Lowered::Finished(image)),
-            optimize::Outcome::Object(bytes) => {
+            optimize::Compiled::Finished(image) => return Ok(Lowered::Finished(image)),
+            optimize::Compiled::Object(bytes) => {
                 let contents = ObjectContents::Here(bytes.into());
                 let object = Object { name: options.optimized_name.into(), contents, demand: Demand::Always, unit: None };
                 // In the place of the last unit that it was made of.

@@ -22,7 +22,7 @@ use cubin::release::Rule;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
 pub use encoded::Section;
-use encoded::{Encoded, FunctionSections};
+use encoded::{Encoded, FunctionRecords};
 use rayon::prelude::*;
 use std::ops::Deref;
 
@@ -55,7 +55,7 @@ pub struct Info {
     machine_module: Option<Vec<Encoded>>,
     /// What enters the program from outside, and the stack that it needs, which is said of the module in the order of symbols.
     stacks: Vec<Stack>,
-    functions: FunctionSections,
+    functions: FunctionRecords,
     /// Those of all stubs of unified functions together.
     stubs: PerView<Encoded>,
     views: Views,
@@ -78,7 +78,7 @@ pub fn make(facts: &Facts<'_, '_>) -> Info {
     let blurs = facts.options.imitates(Imitation::FramesOfInnerFunctions) && views == Views::Two && has_whole_program;
     let machine_module = blurs.then(|| module_of(Frames::OfLastInner));
     let module = module_of(Frames::Own);
-    let functions = FunctionSections::of(facts.resolution.functions().len(), views, |function, view, records, out| {
+    let functions = FunctionRecords::of(facts.resolution.functions().len(), views, |function, view, records, out| {
         if facts.plan.function(function).info.is_some() {
             facts.function_records(function, view, records, out);
         }

@@ -11,9 +11,9 @@ use cubin::unified::STUB_SIZE;
 
 /// `.text.f`. The code of a function is never merged with another's.
 #[derive(Debug)]
-pub struct Code;
+pub struct FunctionCode;
 
-impl SectionKind for Code {
+impl SectionKind for FunctionCode {
     fn in_views(&self) -> InViews {
         InViews::EachAsCode
     }

@@ -3,7 +3,7 @@
 use super::{Bytes, Class, SectionKind, Settled};
 use crate::id::SectionId;
 use crate::phases::finalize::Output;
-use crate::phases::machine_debug::Contents;
+use crate::phases::machine_debug::MachineContents;
 use crate::phases::merge::OutputSection;
 use crate::phases::number::FileSection;
 use crate::views::View;
@@ -40,7 +40,7 @@ impl SectionKind for Debug {
     }
 
     fn size(&self, output: &Output<'_, '_>, part: FileSection) -> u64 {
-        built(output, part).map_or_else(|| output.layout.size(part.section), Contents::size)
+        built(output, part).map_or_else(|| output.layout.size(part.section), MachineContents::size)
     }
 
     fn write(&self, output: &Output<'_, '_>, part: FileSection, _first: usize, out: &mut [u8]) -> cubin::Result<()> {
@@ -60,6 +60,6 @@ impl SectionKind for Debug {
 }
 
 /// The machine view of a section, if it was put together anew.
-fn built<'all, 'data>(output: &'all Output<'_, 'data>, part: FileSection) -> Option<&'all Contents<'data>> {
+fn built<'all, 'data>(output: &'all Output<'_, 'data>, part: FileSection) -> Option<&'all MachineContents<'data>> {
     output.machine_debug.of(part.section).filter(|_| part.view == View::Machine)
 }

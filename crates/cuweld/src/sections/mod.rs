@@ -36,18 +36,18 @@ mod tables;
 mod unified;
 
 pub use call_graph::{CallGraphRecords, Prototypes};
-pub use code::Code;
+pub use code::FunctionCode;
 pub use constants::FunctionConstants;
 pub use data::{GlobalData, GlobalZero, ModuleConstants};
 pub use debug::Debug;
 pub use info::{FunctionInfo, ModuleInfo, StubsInfo};
 pub use notes::{Compatibility, CudaNote, Host, RelocationActions, ToolNotes};
 pub use parameters::{CompiledTextureSlots, MachineParameters, Parameters, TextureRelocations, TextureSlots};
-pub use relocations::{Relocations, ResolvedRelocations};
+pub use relocations::{KeptRelocations, ResolvedRelocations};
 pub use shared::{KernelShared, ModuleShared, ReservedShared};
 pub use symbols::{SymbolSectionNumbers, SymbolTable};
 pub use tables::StringTable;
-pub use unified::{RelocatableUnifiedData, UnifiedData, UnifiedEntries, UnifiedIndex, UnifiedStubs};
+pub use unified::{RelocatableUnifiedData, UnifiedData, UnifiedEntries, UnifiedIndexCopy, UnifiedStubs};
 
 use crate::id::{InputSectionId, SectionId};
 use crate::phases::finalize::Output;

@@ -13,7 +13,7 @@ use cubin::section::SectionType;
 
 /// `.rel` or `.rela` of a section.
 #[derive(Debug)]
-pub struct Relocations {
+pub struct KeptRelocations {
     explicit_addends: bool,
 }
 
@@ -21,16 +21,20 @@ pub struct Relocations {
 #[derive(Debug)]
 pub struct ResolvedRelocations;
 
-impl Relocations {
+impl KeptRelocations {
     /// The kind of section that relocations with or without addends are in, how its name starts, and what it starts with.
     pub fn of(explicit_addends: bool) -> (&'static Self, &'static str, Shape) {
         match explicit_addends {
-            true => {
-                (&Relocations { explicit_addends: true }, ".rela", Shape::new(SectionType(SHT_RELA), SHF_INFO_LINK, TABLE_ALIGN))
-            }
-            false => {
-                (&Relocations { explicit_addends: false }, ".rel", Shape::new(SectionType(SHT_REL), SHF_INFO_LINK, TABLE_ALIGN))
-            }
+            true => (
+                &KeptRelocations { explicit_addends: true },
+                ".rela",
+                Shape::new(SectionType(SHT_RELA), SHF_INFO_LINK, TABLE_ALIGN),
+            ),
+            false => (
+                &KeptRelocations { explicit_addends: false },
+                ".rel",
+                Shape::new(SectionType(SHT_REL), SHF_INFO_LINK, TABLE_ALIGN),
+            ),
         }
     }
 
@@ -46,7 +50,7 @@ impl ResolvedRelocations {
 
 const TABLE_ALIGN: u64 = 8;
 
-impl SectionKind for Relocations {
+impl SectionKind for KeptRelocations {
     fn class(&self, _section: &OutputSection<'_>) -> Class {
         Class::Relocations
     }

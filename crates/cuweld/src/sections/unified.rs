@@ -16,7 +16,7 @@ use cubin::unified::{Entry, STUB_SIZE};
 
 /// `.nv.uidx`: the index of unified functions and variables.
 #[derive(Debug)]
-pub struct UnifiedIndex;
+pub struct UnifiedIndexCopy;
 
 /// `.nv.uft.entry` or `.nv.udt.entry`: which functions or variables are unified.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct UnifiedData;
 #[derive(Debug)]
 pub struct RelocatableUnifiedData;
 
-impl UnifiedIndex {
+impl UnifiedIndexCopy {
     /// Its name.
     pub const NAME: &str = ".nv.uidx";
     /// What it starts with.
@@ -58,7 +58,7 @@ impl UnifiedStubs {
     }
 }
 
-impl SectionKind for UnifiedIndex {
+impl SectionKind for UnifiedIndexCopy {
     /// Behind the index that was given are those that objects bring from an earlier link.
     fn bytes(&self, output: &Output<'_, '_>, part: FileSection) -> Bytes {
         let mut bytes = output.options.unified_index.as_ref().map(|index| index.bytes().to_vec()).unwrap_or_default();

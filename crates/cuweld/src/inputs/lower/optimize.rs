@@ -8,7 +8,7 @@ use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::phases::explain::undefined::needed_by;
 
 /// What came out.
-pub(super) enum Outcome {
+pub(super) enum Compiled {
     /// The result of the link.
     Finished(Vec<u8>),
     /// An object to be linked with others.
@@ -22,7 +22,7 @@ pub(super) fn optimize(
     options: &CompileOptions,
     compilers: &Compilers<'_>,
     report: &mut Report,
-) -> Result<Outcome, Failure> {
+) -> Result<Compiled, Failure> {
     let Some(optimization) = &options.optimization else { return report.fatal(Message::NeedsLinkTimeOptimization {}) };
     let max_registers = Recorded::of(unpacked).agreed(options.max_registers, report)?;
     let options = &CompileOptions { max_registers, ..options.clone() };
@@ -42,15 +42,15 @@ pub(super) fn optimize(
                 return undefined(&missing, &program.modules, options, optimization, compilers, report);
             }
             return match optimization.emit_ptx {
-                true => Ok(Outcome::Finished(text)),
-                false => program.assemble(&text, false, report).map(Outcome::Finished),
+                true => Ok(Compiled::Finished(text)),
+                false => program.assemble(&text, false, report).map(Compiled::Finished),
             };
         }
     }
     let text = program.compile(false, report)?;
     match optimization.emit_ptx {
-        true => Ok(Outcome::Finished(text)),
-        false => program.assemble(&text, true, report).map(Outcome::Object),
+        true => Ok(Compiled::Finished(text)),
+        false => program.assemble(&text, true, report).map(Compiled::Object),
     }
 }
 

@@ -28,7 +28,7 @@ const PIECES_AT_ONCE: usize = 64;
 const HEADERS_AT_ONCE: usize = 1024;
 
 /// A piece of the file.
-enum Piece {
+enum FilePiece {
     FileHeader,
     /// The section with this number.
     Section(usize),
@@ -147,7 +147,7 @@ impl Finished<'_, '_> {
 
     /// The size of a piece's entries, if it consists of entries that are made one by one.
     fn entry_size(&self, index: usize) -> Option<u64> {
-        let Piece::Section(number) = self.piece(index) else { return None };
+        let FilePiece::Section(number) = self.piece(index) else { return None };
         let section = &self.facts.plan.sections()[self.file_section(number).section];
         section.kind.is_written_by_entry().then_some(section.entry_size.into())
     }
@@ -155,7 +155,7 @@ impl Finished<'_, '_> {
     /// A piece of this size whose bytes are there already.
     fn made(&self, index: usize, size: u64) -> Option<Made<'_>> {
         match self.piece(index) {
-            Piece::Section(number) => match &self.bodies[number] {
+            FilePiece::Section(number) => match &self.bodies[number] {
                 Body::Made(bytes) => Some(vec![(0, bytes)]),
                 Body::FromFacts => {
                     let part = self.file_section(number);
@@ -204,14 +204,14 @@ impl Finished<'_, '_> {
         1 + self.bodies.len() + self.image.sections.len().div_ceil(HEADERS_AT_ONCE)
     }
 
-    fn piece(&self, index: usize) -> Piece {
+    fn piece(&self, index: usize) -> FilePiece {
         let sections = self.bodies.len();
         match index {
             // The null section has no bytes.
-            0 => Piece::FileHeader,
-            _ if index < sections => Piece::Section(index),
-            _ if index + 1 == self.pieces() => Piece::ProgramHeaders,
-            _ => Piece::SectionHeaders((index - sections) * HEADERS_AT_ONCE),
+            0 => FilePiece::FileHeader,
+            _ if index < sections => FilePiece::Section(index),
+            _ if index + 1 == self.pieces() => FilePiece::ProgramHeaders,
+            _ => FilePiece::SectionHeaders((index - sections) * HEADERS_AT_ONCE),
         }
     }
 
@@ -228,16 +228,16 @@ impl Finished<'_, '_> {
         };
         let header = &self.image.header;
         match self.piece(index) {
-            Piece::FileHeader => 0..Header::SIZE as u64,
-            Piece::Section(number) => match (&self.bodies[number], &self.image.sections[number]) {
+            FilePiece::FileHeader => 0..Header::SIZE as u64,
+            FilePiece::Section(number) => match (&self.bodies[number], &self.image.sections[number]) {
                 (Body::Nowhere | Body::Shared, _) => 0..0,
                 (Body::FromFacts | Body::Made(_), header) => header.offset..header.offset + header.size,
             },
-            Piece::SectionHeaders(first) => {
+            FilePiece::SectionHeaders(first) => {
                 let end = self.image.sections.len().min(first + HEADERS_AT_ONCE);
                 table(header.section_header_offset, SectionHeader::SIZE, first..end)
             }
-            Piece::ProgramHeaders => table(header.program_header_offset, ProgramHeader::SIZE, 0..self.image.segments.len()),
+            FilePiece::ProgramHeaders => table(header.program_header_offset, ProgramHeader::SIZE, 0..self.image.segments.len()),
         }
     }
 
@@ -246,8 +246,8 @@ impl Finished<'_, '_> {
         let entry_size = if skipped > 0 { self.entry_size(index) } else { None };
         let first = entry_size.map_or(0, |size| skipped / size) as usize;
         match self.piece(index) {
-            Piece::FileHeader => self.image.write_file_header(out)?,
-            Piece::Section(number) => match &self.bodies[number] {
+            FilePiece::FileHeader => self.image.write_file_header(out)?,
+            FilePiece::Section(number) => match &self.bodies[number] {
                 Body::Made(bytes) => {
                     let (made, rest) = out.split_at_mut(bytes.len());
                     made.copy_from_slice(bytes);
@@ -259,8 +259,8 @@ impl Finished<'_, '_> {
                 }
                 Body::Nowhere | Body::Shared => {}
             },
-            Piece::SectionHeaders(first) => self.image.write_section_headers(first, out),
-            Piece::ProgramHeaders => self.image.write_program_headers(out),
+            FilePiece::SectionHeaders(first) => self.image.write_section_headers(first, out),
+            FilePiece::ProgramHeaders => self.image.write_program_headers(out),
         }
         Ok(())
     }

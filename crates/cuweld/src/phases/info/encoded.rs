@@ -112,18 +112,18 @@ const RUN: usize = 256;
 
 /// The records of all functions, a section each, as each view has them.
 #[derive(Debug)]
-pub struct FunctionSections {
-    runs: Vec<PerView<Run>>,
+pub struct FunctionRecords {
+    runs: Vec<PerView<FunctionRun>>,
 }
 
 #[derive(Debug, Default)]
-struct Run {
+struct FunctionRun {
     records: Encoded,
     /// Where in both lists each function ends.
     ends: Vec<(usize, usize)>,
 }
 
-impl FunctionSections {
+impl FunctionRecords {
     /// Makes the records of so many functions. `encode` appends those that one has in a view; what it is given besides is at its
     /// disposal.
     pub fn of<Scratch: Default>(
@@ -132,7 +132,7 @@ impl FunctionSections {
         encode: impl Fn(FunctionId, View, &mut Scratch, &mut Encoded) + Sync,
     ) -> Self {
         let run = |run: usize| {
-            let (mut runs, mut scratch) = (PerView::new(views, |_| Run::default()), Scratch::default());
+            let (mut runs, mut scratch) = (PerView::new(views, |_| FunctionRun::default()), Scratch::default());
             let functions = run * RUN..functions.min((run + 1) * RUN);
             for (view, run) in runs.iter_mut() {
                 run.ends.reserve(functions.len());
@@ -143,7 +143,7 @@ impl FunctionSections {
             }
             runs
         };
-        FunctionSections { runs: (0..functions.div_ceil(RUN)).into_par_iter().map(run).collect() }
+        FunctionRecords { runs: (0..functions.div_ceil(RUN)).into_par_iter().map(run).collect() }
     }
 
     /// Those that one function has in a view.
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn every_function_finds_its_own() {
         let symbol = |row| Referent::Symbol(SymbolId::from_index(row));
-        let sections = FunctionSections::of(1000, Views::One, |function, _, (), out| match function.index() % 3 {
+        let sections = FunctionRecords::of(1000, Views::One, |function, _, (), out| match function.index() % 3 {
             0 => {}
             1 => out.words(Attribute::REGCOUNT, &[function.index() as u32]),
             _ => out.symbols(Attribute::EXTERNS, (0..function.index() % 5).map(symbol)),

@@ -34,7 +34,7 @@ use crate::phases::usage::{Callers, PerComponent};
 use cubin::release::Rule;
 use cubin::target::Views;
 use std::collections::HashMap;
-use users::{Class, Users};
+use users::{UserClass, Users};
 
 /// The least alignment of dynamic shared memory.
 const DYNAMIC_ALIGN: u64 = 16;
@@ -50,7 +50,7 @@ pub struct SharedLayout {
     shown_dynamic: Option<u64>,
     has_pool: bool,
     names_dynamic: bool,
-    sections: IdMap<SectionId, Extent>,
+    sections: IdMap<SectionId, SharedExtent>,
     used: IdMap<FunctionId, u64>,
     instances: IdMap<FunctionId, u64>,
     /// How dynamic shared memory is to be aligned, where that is left to another link.
@@ -68,7 +68,7 @@ pub struct Address {
 
 /// What becomes of a section of shared memory.
 #[derive(Copy, Clone, Debug)]
-pub struct Extent {
+pub struct SharedExtent {
     /// Its size, with what the driver reserves.
     pub size: u64,
     /// Its alignment.
@@ -122,7 +122,7 @@ impl SharedLayout {
     }
 
     /// What becomes of each section of shared memory.
-    pub fn sections(&self) -> impl Iterator<Item = (SectionId, Extent)> + '_ {
+    pub fn sections(&self) -> impl Iterator<Item = (SectionId, SharedExtent)> + '_ {
         self.sections.iter().map(|(&section, &extent)| (section, extent))
     }
 
@@ -140,7 +140,7 @@ impl SharedLayout {
 /// Variables of the pool that may overlap.
 struct Group {
     members: Vec<SharedVariable>,
-    users: IdSet<Class>,
+    users: IdSet<UserClass>,
 }
 
 /// The groups of the pool.
@@ -148,15 +148,15 @@ struct Group {
 struct Groups<'users> {
     all: Vec<Group>,
     /// The first group that a class has no part in, if that is not the first one.
-    first_without: IdMap<Class, usize>,
+    first_without: IdMap<UserClass, usize>,
     /// Where the last variable of the same users went: those before have not become free.
-    last: HashMap<&'users [Class], usize>,
+    last: HashMap<&'users [UserClass], usize>,
 }
 
 impl<'users> Groups<'users> {
     /// Adds a variable to the first group in which it shares no user with anyone.
-    fn add(&mut self, variable: SharedVariable, users: &'users [Class]) {
-        let first_without = |class: &Class| self.first_without.get(class).copied().unwrap_or(0);
+    fn add(&mut self, variable: SharedVariable, users: &'users [UserClass]) {
+        let first_without = |class: &UserClass| self.first_without.get(class).copied().unwrap_or(0);
         let known = self.last.get(users).copied().unwrap_or(0);
         let start = users.iter().map(first_without).max().unwrap_or(0).max(known);
         let fits = |group: &Group| users.iter().all(|class| !group.users.contains(class));
@@ -381,7 +381,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             let reserves = present && (end > 0 || is_wanted || self.facts.options.target.views == Views::Two);
             let size = if reserves { end + reserved } else { 0 };
             let listed = reserves && end + linked_reserved > 0;
-            self.layout.sections.insert(section, Extent { size, align, present, listed });
+            self.layout.sections.insert(section, SharedExtent { size, align, present, listed });
         }
     }
 
@@ -393,7 +393,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
         let extent = if is_shown || (self.is_debugged() && has_dynamic) {
             let (size, listed) = (self.pool_end + reserved, self.pool_end + self.linked_reserved() > 0);
             let dynamic_align = if has_dynamic { DYNAMIC_ALIGN } else { 1 };
-            Extent { size, align: self.pool_align.max(dynamic_align), present: true, listed }
+            SharedExtent { size, align: self.pool_align.max(dynamic_align), present: true, listed }
         } else {
             let align = match (has_dynamic, self.layout.has_pool) {
                 (false, _) => self.facts.plan.sections()[section].align,
@@ -405,7 +405,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             let two_views = options.target.views == Views::Two;
             let is_recorded = options.preserve_relocations && !two_views;
             let size = if present && (two_views || is_recorded) { reserved } else { 0 };
-            Extent { size, align, present, listed: is_recorded && size > 0 }
+            SharedExtent { size, align, present, listed: is_recorded && size > 0 }
         };
         self.layout.sections.insert(section, extent);
     }

@@ -111,7 +111,7 @@ impl<'data> Facts<'_, 'data> {
         let linked = linked.unwrap_or_default();
         let word = |place: Option<u64>| place.and_then(|place| u32::try_from(place).ok()).unwrap_or(0);
         let bounds = |key, index| {
-            let span: Option<&Span> = linked.get(key).and_then(|spans| spans.get(index));
+            let span: Option<&CopySpan> = linked.get(key).and_then(|spans| spans.get(index));
             let range = span.map(|span| [places.machine_last(span.bounds.start.into()), places.machine(span.bounds.end.into())]);
             range.map_or([0, 0], |range| range.map(word))
         };
@@ -125,7 +125,7 @@ const RANGE_SIZE: usize = 8;
 
 /// A range of places in code.
 #[derive(Debug, PartialEq)]
-struct Span {
+struct CopySpan {
     /// Where in the section it stands.
     at: usize,
     /// From where to where.
@@ -133,7 +133,7 @@ struct Span {
 }
 
 /// The live ranges of a function, by what is live: its number, its name and its register.
-type Ranges<'data> = BTreeMap<&'data [u8], Vec<Span>>;
+type Ranges<'data> = BTreeMap<&'data [u8], Vec<CopySpan>>;
 
 /// Reads live ranges: a function's name, a count, then as often: a word, a register's name, its number, and its range. What is cut off
 /// ends them.
@@ -148,7 +148,7 @@ fn live_ranges(data: &[u8]) -> Vec<(&[u8], Ranges<'_>)> {
         for _ in 0..count {
             let Some(range) = text_end(at.saturating_add(4)).map(|end| end + 4) else { return functions };
             let (Some(start), Some(end)) = (word32(data, range), word32(data, range + 4)) else { return functions };
-            ranges.entry(&data[at..range]).or_default().push(Span { at: range, bounds: start..end });
+            ranges.entry(&data[at..range]).or_default().push(CopySpan { at: range, bounds: start..end });
             at = range + RANGE_SIZE;
         }
         functions.push((name, ranges));

@@ -33,12 +33,12 @@ use std::collections::{HashMap, HashSet};
 /// The machine's side of every section of debug information.
 #[derive(Debug)]
 pub struct MachineDebug<'data> {
-    sections: IdMap<SectionId, Contents<'data>>,
+    sections: IdMap<SectionId, MachineContents<'data>>,
 }
 
 /// The machine's side of one section.
 #[derive(Debug)]
-pub struct Contents<'data> {
+pub struct MachineContents<'data> {
     parts: Parts<'data>,
     changes: Vec<Change>,
     /// Its relocations, in file order.
@@ -57,12 +57,12 @@ struct Change {
 
 impl<'data> MachineDebug<'data> {
     /// The machine's side of a section; none, if the section is no debug information, or if there is but one view.
-    pub fn of(&self, section: SectionId) -> Option<&Contents<'data>> {
+    pub fn of(&self, section: SectionId) -> Option<&MachineContents<'data>> {
         self.sections.get(&section)
     }
 }
 
-impl Contents<'_> {
+impl MachineContents<'_> {
     /// Its size.
     pub fn size(&self) -> u64 {
         self.parts.size
@@ -261,7 +261,12 @@ impl<'data> Facts<'_, 'data> {
     }
 
     /// Goes through the relocations of a section as the linked view does, in the same order.
-    fn relocated(&self, section: &OutputSection<'_>, draft: Draft<'data>, bases: &IdMap<InputSectionId, u64>) -> Contents<'data> {
+    fn relocated(
+        &self,
+        section: &OutputSection<'_>,
+        draft: Draft<'data>,
+        bases: &IdMap<InputSectionId, u64>,
+    ) -> MachineContents<'data> {
         let form = form(section);
         let speaks_of_functions = draft
             .pieces
@@ -271,7 +276,7 @@ impl<'data> Facts<'_, 'data> {
         let is_shared = is_empty || (matches!(form, Form::Frames | Form::Lines) && !speaks_of_functions);
         let settled: Vec<Settled> = draft.pieces.par_iter().rev().map(|piece| self.settle(section, piece, bases)).collect();
         let kept = Vec::with_capacity(settled.iter().map(|piece| piece.kept.len()).sum());
-        let mut contents = Contents { parts: draft.parts, changes: draft.changes, kept, is_shared };
+        let mut contents = MachineContents { parts: draft.parts, changes: draft.changes, kept, is_shared };
         for piece in settled {
             contents.kept.extend(piece.kept);
             contents.changes.extend(piece.changes);

@@ -8,7 +8,9 @@ use super::walk::{Facts, Walk};
 use crate::id::{FunctionId, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::phases::load::Role;
 use crate::phases::resolve::is_texture;
-use crate::sections::{MachineParameters, Relocations, SectionKind, Shape, TextureRelocations, TextureSlots};
+use crate::sections::{
+    CompiledTextureSlots, KeptRelocations, MachineParameters, Parameters, SectionKind, Shape, TextureRelocations, TextureSlots,
+};
 use crate::views::TEXTURE_SLOTS;
 use cubin::target::Views;
 
@@ -23,6 +25,31 @@ impl<'data> Walk<'_, 'data> {
         self.plan.reserved.insert(id, offset);
     }
 
+    /// The parameters of a kernel. Behind them the linker adds slots for textures, so relocations come with them.
+    pub(super) fn parameters(&mut self, id: InputSectionId) {
+        let section = &self.facts.inputs.sections()[id];
+        let Some(function) = section.target.and_then(|code| self.function_of(code)) else { return };
+        let Some(text) = self.plan.functions[function].text else { return };
+        let (start, kind): (_, &'static dyn SectionKind) = match self.facts.options.target.views {
+            Views::One => (".nv.constant0.", &Parameters),
+            Views::Two => (TEXTURE_SLOTS, &CompiledTextureSlots),
+        };
+        let name = Name::of_function(start, self.facts.resolution.name(function));
+        match self.plan.functions[function].parameters {
+            None => {
+                let output = self.create_parameters(function, text, name, kind, Shape::of(section));
+                if self.facts.options.executable() {
+                    self.slot_relocations(function, id, output);
+                }
+                self.plan.locals.push(Local::Section(output));
+                self.append(output, id);
+            }
+            // While the kernel is weak every copy has the same parameters. Once it is strong, the reference linker appends.
+            Some(output) if self.is_strong_by(function, id) => self.append(output, id),
+            Some(output) => self.plan.place(id, output, 0),
+        }
+    }
+
     /// The texture slots of kernels that use any: in the machine view, behind the parameters.
     pub(super) fn texture_slots(&mut self) {
         let Facts { inputs, resolution, usage, references, .. } = *self.facts;
@@ -32,7 +59,7 @@ impl<'data> Walk<'_, 'data> {
             let section = &inputs.sections()[id];
             let name = Name::of_function(TEXTURE_SLOTS, resolution.name(kernel));
             let output = self.create_parameters(kernel, text, name, &TextureSlots, Shape::of(section));
-            let (_, prefix, shape) = Relocations::of(true);
+            let (_, prefix, shape) = KeptRelocations::of(true);
             self.texture_relocations(kernel, output, prefix, shape);
             self.plan.locals.push(Local::Section(output));
             self.append(output, id);
@@ -68,7 +95,7 @@ impl<'data> Walk<'_, 'data> {
     pub(super) fn slot_relocations(&mut self, kernel: FunctionId, bank: InputSectionId, output: SectionId) {
         let Facts { inputs, options, .. } = *self.facts;
         let explicit_addends = options.force_explicit_addends || options.target.views == Views::Two;
-        let (_, prefix, shape) = Relocations::of(explicit_addends);
+        let (_, prefix, shape) = KeptRelocations::of(explicit_addends);
         let flags = if explicit_addends { shape.flags } else { 0 };
         self.texture_relocations(kernel, output, prefix, Shape { flags, ..shape });
         if inputs.slot_relocations(bank).next().is_some() {

@@ -17,12 +17,11 @@ use crate::phases::unified::Unified;
 use crate::phases::usage::Usage;
 use crate::propagated::BARRIERS_SHIFT;
 use crate::sections::{
-    CallGraphRecords, Code, Compatibility, CompiledTextureSlots, CudaNote, Debug, FunctionInfo, GlobalData, GlobalZero, Host,
-    KernelShared, ModuleConstants, ModuleInfo, ModuleShared, Parameters, Prototypes, RelocationActions, Relocations,
-    ReservedShared, ResolvedRelocations, SectionKind, Shape, StringTable, SymbolSectionNumbers, SymbolTable, ToolNotes,
-    UnifiedIndex,
+    CallGraphRecords, Compatibility, CudaNote, Debug, FunctionCode, FunctionInfo, GlobalData, GlobalZero, Host, KeptRelocations,
+    KernelShared, ModuleConstants, ModuleInfo, ModuleShared, Prototypes, RelocationActions, ReservedShared, ResolvedRelocations,
+    SectionKind, Shape, StringTable, SymbolSectionNumbers, SymbolTable, ToolNotes, UnifiedIndexCopy,
 };
-use crate::views::{self, TEXTURE_SLOTS};
+use crate::views;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR};
 use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
@@ -158,8 +157,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             self.plan.fixed.compatibility = Some(id);
         }
         if options.unified_index.is_some() {
-            let id = self.create(Name::plain(UnifiedIndex::NAME), &UnifiedIndex, UnifiedIndex::SHAPE);
-            self.by_name.insert(UnifiedIndex::NAME, id);
+            let id = self.create(Name::plain(UnifiedIndexCopy::NAME), &UnifiedIndexCopy, UnifiedIndexCopy::SHAPE);
+            self.by_name.insert(UnifiedIndexCopy::NAME, id);
         }
         if options.host_section.is_some() {
             self.create(Name::plain(".nv.host"), &Host, Host::SHAPE);
@@ -284,7 +283,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 let kept = if self.facts.options.executable() && !keeps { 0 } else { barriers };
                 let shape = Shape { flags: SHF_ALLOC | SHF_EXECINSTR | kept, ..Shape::of(section) };
                 let section_name = if section.is_stub() { Name::plain(section.name) } else { Name::of_function(".text.", name) };
-                let text = self.create(section_name, &Code, shape);
+                let text = self.create(section_name, &FunctionCode, shape);
                 self.plan.sections[text].function = Some(function);
                 self.plan.functions[function].text = Some(text);
                 if functions[function].kernel && !self.is_made_when_needed(function) {
@@ -374,7 +373,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             }
             Role::GlobalData => self.append_by_name(id, &GlobalData),
             Role::UnifiedData => self.place_unified_data(id),
-            Role::UnifiedIndex => self.append_by_name(id, &UnifiedIndex),
+            Role::UnifiedIndex => self.append_by_name(id, &UnifiedIndexCopy),
             Role::UnifiedEntries(table) => self.place_unified_entries(id, table),
             Role::GlobalZero => {
                 self.append_by_name(id, &GlobalZero);
@@ -440,33 +439,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         self.plan.place(id, output, offset);
     }
 
-    /// The parameters of a kernel. Behind them the linker adds slots for textures, so relocations come with them.
-    fn parameters(&mut self, id: InputSectionId) {
-        let section = &self.facts.inputs.sections()[id];
-        let Some(function) = section.target.and_then(|code| self.function_of(code)) else { return };
-        let Some(text) = self.plan.functions[function].text else { return };
-        let (start, kind): (_, &'static dyn SectionKind) = match self.facts.options.target.views {
-            Views::One => (".nv.constant0.", &Parameters),
-            Views::Two => (TEXTURE_SLOTS, &CompiledTextureSlots),
-        };
-        let name = Name::of_function(start, self.facts.resolution.name(function));
-        match self.plan.functions[function].parameters {
-            None => {
-                let output = self.create_parameters(function, text, name, kind, Shape::of(section));
-                if self.facts.options.executable() {
-                    self.slot_relocations(function, id, output);
-                }
-                self.plan.locals.push(Local::Section(output));
-                self.append(output, id);
-            }
-            // While the kernel is weak every copy has the same parameters. Once it is strong, the reference linker appends.
-            Some(output) if self.is_strong_by(function, id) => self.append(output, id),
-            Some(output) => self.plan.place(id, output, 0),
-        }
-    }
-
     /// Whether a function had a strong definition when the object that holds `section` had been read.
-    fn is_strong_by(&self, function: FunctionId, section: InputSectionId) -> bool {
+    pub(super) fn is_strong_by(&self, function: FunctionId, section: InputSectionId) -> bool {
         let resolution = self.facts.resolution;
         let symbol = &resolution.symbols()[resolution.functions()[function].symbol];
         symbol.binding != Binding::WEAK
@@ -554,7 +528,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
 
     /// Makes the section with the relocations of a section, if it is not there.
     pub(super) fn relocation_section(&mut self, target: SectionId, explicit_addends: bool) {
-        let (kind, prefix, shape) = Relocations::of(explicit_addends);
+        let (kind, prefix, shape) = KeptRelocations::of(explicit_addends);
         let name = self.plan.sections[target].name;
         let known = self.plan.sections[target].relocations;
         if (if explicit_addends { known.explicit } else { known.implicit }).is_none() {

@@ -23,8 +23,8 @@ use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
-pub use outcomes::Outcome;
-use outcomes::{Outcomes, Run};
+pub use outcomes::SectionOutcome;
+use outcomes::{OutcomeRun, Outcomes};
 pub use relocatable::{MISSING_VARIABLE, is_missing_from_relocatable};
 use std::cmp::Reverse;
 
@@ -80,12 +80,12 @@ pub struct Patch {
 
 impl Relocations {
     /// What became of the relocations of a section, as it is linked.
-    pub fn of(&self, section: SectionId) -> Outcome<'_> {
+    pub fn of(&self, section: SectionId) -> SectionOutcome<'_> {
         self.in_view(section, self.linked)
     }
 
     /// What became of the relocations of a section in a view.
-    pub fn in_view(&self, section: SectionId, view: View) -> Outcome<'_> {
+    pub fn in_view(&self, section: SectionId, view: View) -> SectionOutcome<'_> {
         self.outcomes.section(section, view)
     }
 }
@@ -149,7 +149,7 @@ pub(super) enum Decision {
 
 impl Planned<'_, '_> {
     /// Decides about the relocations of a section.
-    fn section(&self, section: &OutputSection<'_>, view: View, run: &mut Run) -> Result<(), Fault> {
+    fn section(&self, section: &OutputSection<'_>, view: View, run: &mut OutcomeRun) -> Result<(), Fault> {
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
         let is_separate_debug = section.kind.is_debug() && self.options.target.views == Views::Two && view == View::Machine;
         if !has_relocations || section.is_discarded || is_separate_debug {
@@ -181,7 +181,7 @@ impl Planned<'_, '_> {
         piece: Piece,
         list: InputSectionId,
         view: View,
-        run: &mut Run,
+        run: &mut OutcomeRun,
     ) -> Result<(), Fault> {
         let Role::Relocations { explicit_addends } = self.inputs.sections()[list].role else { return Ok(()) };
         // Not recorded for debug information of the Mercury view: the driver reads that of the machine view only.

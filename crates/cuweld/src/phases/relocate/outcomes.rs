@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 /// What became of the relocations of one section.
 #[derive(Copy, Clone, Debug)]
-pub struct Outcome<'all> {
+pub struct SectionOutcome<'all> {
     /// Those that stay, in file order.
     pub kept: &'all [Kept],
     /// Those that were applied, in file order, where that is recorded.
@@ -25,17 +25,17 @@ const RUN: usize = 256;
 /// What became of the relocations of all sections, as each view has them.
 #[derive(Debug)]
 pub(super) struct Outcomes {
-    runs: Vec<PerView<Run>>,
+    runs: Vec<PerView<OutcomeRun>>,
 }
 
 /// What became of the relocations of a run of sections, one section behind the other.
 #[derive(Debug, Default)]
-pub(super) struct Run {
-    /// See [`Outcome::kept`].
+pub(super) struct OutcomeRun {
+    /// See [`SectionOutcome::kept`].
     pub kept: Vec<Kept>,
-    /// See [`Outcome::resolved`].
+    /// See [`SectionOutcome::resolved`].
     pub resolved: Vec<Kept>,
-    /// See [`Outcome::patches`].
+    /// See [`SectionOutcome::patches`].
     pub patches: Vec<Patch>,
     /// Where in the three lists each section ends.
     ends: Vec<[u32; 3]>,
@@ -46,10 +46,10 @@ impl Outcomes {
     pub(super) fn of<Section: Sync, Error: Send>(
         sections: &[Section],
         views: Views,
-        decide: impl Fn(&Section, View, &mut Run) -> Result<(), Error> + Sync,
+        decide: impl Fn(&Section, View, &mut OutcomeRun) -> Result<(), Error> + Sync,
     ) -> Result<Self, Error> {
         let run = |sections: &[Section]| {
-            let mut runs = PerView::new(views, |_| Run::default());
+            let mut runs = PerView::new(views, |_| OutcomeRun::default());
             // One view after the other, so that one list at a time grows.
             for (view, run) in runs.iter_mut() {
                 run.ends.reserve(sections.len());
@@ -64,11 +64,11 @@ impl Outcomes {
     }
 
     /// What became of those that one section has in a view.
-    pub(super) fn section(&self, section: SectionId, view: View) -> Outcome<'_> {
+    pub(super) fn section(&self, section: SectionId, view: View) -> SectionOutcome<'_> {
         let (run, place) = (self.runs[section.index() / RUN].of(view), section.index() % RUN);
         let start = place.checked_sub(1).map_or([0; 3], |before| run.ends[before]);
         let range = |list: usize| start[list] as usize..run.ends[place][list] as usize;
-        Outcome { kept: &run.kept[range(0)], resolved: &run.resolved[range(1)], patches: &run.patches[range(2)] }
+        SectionOutcome { kept: &run.kept[range(0)], resolved: &run.resolved[range(1)], patches: &run.patches[range(2)] }
     }
 }
 

@@ -7,7 +7,7 @@
 //! are compared, and only there: a kernel's memory then ends where its array starts, and for each kernel that uses the array itself
 //! there is a symbol that says where.
 
-use super::{DYNAMIC_ALIGN, Extent, Facts, SharedLayout};
+use super::{DYNAMIC_ALIGN, Facts, SharedExtent, SharedLayout};
 use crate::id::{FunctionId, IdMap};
 use crate::phases::merge::SharedPlacement;
 use cubin::release::Rule;
@@ -71,9 +71,9 @@ impl Sum {
     }
 
     /// An empty section stays only if there is dynamic shared memory and it has its alignment; then it has no symbol.
-    fn extent(&self, has_dynamic: bool) -> Extent {
+    fn extent(&self, has_dynamic: bool) -> SharedExtent {
         let present = self.size > 0 || (has_dynamic && self.align == DYNAMIC_ALIGN);
         let size = if self.size <= self.align { self.size + self.align } else { self.size };
-        Extent { size: if present { size } else { 0 }, align: self.align.max(1), present, listed: self.size > 0 }
+        SharedExtent { size: if present { size } else { 0 }, align: self.align.max(1), present, listed: self.size > 0 }
     }
 }

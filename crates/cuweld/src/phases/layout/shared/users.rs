@@ -9,7 +9,7 @@ use crate::phases::resolve::is_shared_variable;
 use crate::phases::usage::{Callers, PerComponent};
 
 /// A set of functions that one kernel reaches. Those that are a part of another are no class: whatever meets in them meets there.
-pub type Class = u32;
+pub type UserClass = u32;
 
 /// Who uses what.
 #[derive(Default)]
@@ -19,7 +19,7 @@ pub struct Users {
     callers: PerComponent<Callers>,
     variables: IdMap<SymbolId, Callers>,
     /// Per variable with several users: the classes that it is in.
-    classes: IdMap<SymbolId, Vec<Class>>,
+    classes: IdMap<SymbolId, Vec<UserClass>>,
     /// What leads to dynamic shared memory.
     dynamic: PerComponent<Option<bool>>,
 }
@@ -54,7 +54,7 @@ impl Users {
         let symbols = facts.resolution.symbols();
         let has_several = |symbol: SymbolId| symbols[symbol].definition.is_some() && users.of(symbol) == Callers::Several;
         let uses_several = |function: FunctionId| shared(facts, function).any(has_several);
-        let mut classes: IdMap<SymbolId, Vec<Class>> = IdMap::default();
+        let mut classes: IdMap<SymbolId, Vec<UserClass>> = IdMap::default();
         for (class, functions) in (0..).zip(facts.usage.largest_sets(&users.callers, uses_several)) {
             for symbol in functions.into_iter().flat_map(|function| shared(facts, function)) {
                 let list = classes.entry(symbol).or_default();
@@ -73,7 +73,7 @@ impl Users {
     }
 
     /// Where a variable meets others.
-    pub fn together_with(&self, symbol: SymbolId) -> &[Class] {
+    pub fn together_with(&self, symbol: SymbolId) -> &[UserClass] {
         self.classes.get(&symbol).map(Vec::as_slice).unwrap_or_default()
     }
 
