@@ -58,7 +58,7 @@ fn function_at(functions: &Functions<'_>, offset: usize) -> Option<String> {
 /// What a part is about that is about no function.
 const NO_FUNCTION: &str = "no function";
 
-/// Frames: records with their length in front. A description refers to the common part that it needs, by its offset: here it has it.
+/// Frames: CIEs and FDEs. An FDE refers to its CIE by its offset; here it is compared together with it.
 fn frames(data: &[u8], functions: &Functions<'_>) -> Option<Vec<Part>> {
     const LENGTH_END: usize = 12;
     const REFERENCE_END: usize = 20;

@@ -21,7 +21,7 @@
 //!
 //! # How they are linked
 //!
-//! All decisions are made in the Mercury view: which sections there are, what stays, in which order everything stands, which
+//! All decisions are made in the Mercury view: which sections there are, what is live, in which order everything stands, which
 //! relocations are left. `load` therefore presents the sections of the Mercury view, with plain names and types, as the
 //! object's sections, each with the number of its twin (`machine`); the phases from `resolve` to `layout` see objects of one
 //! view and need not know that there is another. What is left of the machine view is contents: `relocate` goes through the

@@ -236,7 +236,7 @@ pub struct Shape {
     pub space: Space,
     /// Alignment in bytes.
     pub align: usize,
-    /// Size in bytes; 0 is an array of unknown size, as of dynamic shared memory.
+    /// Size in bytes; 0 for dynamic shared memory.
     pub size: usize,
     /// `.attribute(.managed)`.
     pub managed: bool,

@@ -1,6 +1,6 @@
 //! Elsewhere: names that the link lacks, but that inputs define after all: for other GPUs, without `-rdc=true`, or for the host.
 //!
-//! Those parts of the inputs are no business of a link, so they are looked at only once a link has failed.
+//! Those parts of the inputs take no part in a link, so they are searched only after it has failed.
 
 use super::open::{Content, OpenInputs, Opened};
 use crate::diagnostics::{Message, Report};

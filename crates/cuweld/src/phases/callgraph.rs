@@ -119,7 +119,7 @@ impl<'data> CallGraph<'data> {
     }
 }
 
-/// Builds the call graph from the records of every copy that counted at some time. A relocatable output says nothing twice.
+/// Builds the call graph from the records of every definition that prevailed at some time. A relocatable output says nothing twice.
 pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>, options: &Options) -> CallGraph<'data> {
     let functions = resolution.functions().len();
     let mut builder = Builder {
@@ -131,7 +131,7 @@ pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>, opti
         taken: IdVec::filled(None, functions),
         prototype: IdVec::filled(None, functions),
         nameless: None,
-        drops_lost_addresses: options.imitates(Imitation::CallsOfAddressTaken),
+        drops_discarded_addresses: options.imitates(Imitation::CallsOfAddressTaken),
     };
     for object in inputs.files().iter() {
         let mut taken_here: IdMap<InputSymbolId, &'data str> = IdMap::default();
@@ -184,7 +184,7 @@ struct Builder<'data> {
     prototype: IdVec<FunctionId, Option<PrototypeId>>,
     nameless: Option<PrototypeId>,
     /// Whether an address that is taken of a definition which was discarded does not count as one of the prevailing definition.
-    drops_lost_addresses: bool,
+    drops_discarded_addresses: bool,
 }
 
 impl<'data> Builder<'data> {
@@ -208,12 +208,12 @@ impl<'data> Builder<'data> {
         resolution: &Resolution<'data>,
         taken_here: &IdMap<InputSymbolId, &'data str>,
     ) {
-        let lost = |symbol: InputSymbolId| resolution.fate(symbol) == Fate::Lost;
+        let discarded = |symbol: InputSymbolId| resolution.fate(symbol) == Fate::Discarded;
         let function = |symbol: InputSymbolId| resolution.function(symbol);
         match record {
             CallRecord::Call { caller, .. } | CallRecord::Reference { caller, .. } | CallRecord::IndirectCall { caller, .. }
-                if lost(caller) => {}
-            CallRecord::AddressTaken { function, .. } if self.drops_lost_addresses && lost(function) => {}
+                if discarded(caller) => {}
+            CallRecord::AddressTaken { function, .. } if self.drops_discarded_addresses && discarded(function) => {}
             CallRecord::Call { caller, callee } => {
                 if let (Some(caller), Some(callee)) = (function(caller), function(callee)) {
                     self.calls.push((caller, callee));
@@ -221,7 +221,7 @@ impl<'data> Builder<'data> {
             }
             CallRecord::AddressTaken { function: symbol, prototype } => {
                 if let Some(taken) = function(symbol)
-                    && (self.taken[taken].is_none() || !lost(symbol))
+                    && (self.taken[taken].is_none() || !discarded(symbol))
                 {
                     self.taken[taken] = Some(self.intern(prototype));
                 }

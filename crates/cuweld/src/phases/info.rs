@@ -213,7 +213,7 @@ impl<'data> Facts<'_, 'data> {
         let Some(raw) = record.symbols().next() else { return out.copy(record) };
         let Some(symbol) = self.inputs.symbol_of(file, raw) else { return };
         // Of several definitions of a function, the records of the prevailing one are taken.
-        if matches!(self.resolution.fate(symbol), Fate::Lost | Fate::Replaced) {
+        if matches!(self.resolution.fate(symbol), Fate::Discarded | Fate::Replaced) {
             return;
         }
         // What stubs of unified functions need is said once for all of them.

@@ -92,7 +92,7 @@ impl LiveSet {
     }
 }
 
-/// Finds what stays.
+/// Finds the live set: functions reachable from the GC roots.
 pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<'_>, options: &Options) -> LiveSet {
     let functions = resolution.functions();
     let is_defined = |function: FunctionId| resolution.code(inputs, function).is_some();

@@ -62,7 +62,7 @@ type LocalFunctions<'data> = HashSet<&'data str, RandomState>;
 
 impl<'data> Planned<'_, 'data> {
     /// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
-    /// a constant that the compiler made and that went elsewhere.
+    /// a compiler-made constant that was moved to the banks of kernels.
     pub fn is_named(&self, id: SymbolId) -> bool {
         let (symbol, executable) = (&self.resolution.symbols()[id], self.options.executable());
         if is_named_in_any_case(symbol) {

@@ -71,7 +71,7 @@ impl Unified {
         self.moves.get(&section).map_or(&[], Vec::as_slice)
     }
 
-    /// Where an offset in an object's variables went; nowhere, if it is in a copy of a variable that does not count.
+    /// The output offset of an offset in an object's variables; none in a discarded definition of a variable.
     pub fn moved(&self, section: InputSectionId, offset: u64) -> Option<u64> {
         let (range, to) = self.moves(section).iter().find(|(range, _)| range.contains(&offset))?;
         Some(to + (offset - range.start))

@@ -337,7 +337,7 @@ impl Output<'_, '_> {
         Position { section, value, common: false }
     }
 
-    /// Where the section went that a symbol is defined in.
+    /// The output section and offset of the section that a symbol is defined in.
     #[inline(always)] // Hot: one per symbol.
     fn placement(&self, row: &InputSymbol<'_>) -> Option<Placement> {
         match row.place() {

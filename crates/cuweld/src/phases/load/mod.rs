@@ -265,7 +265,7 @@ pub enum Place {
     Section(InputSectionId),
 }
 
-/// A symbol of an object. (There can be very many: what it takes to keep them small is worth its while.)
+/// A symbol of an object. Kept small: there is one per symbol of every input.
 #[derive(Clone, Debug)]
 pub struct InputSymbol<'data> {
     /// Its name; empty for some that the compiler deleted.

@@ -1,11 +1,11 @@
-//! Plain variables: symbols that there can be very many of, and that later phases take many at a time.
+//! Plain variables: hot, so later phases take many at a time.
 
 use super::{InputSymbol, ObjectFile, Role, is_shared};
 use crate::id::{IdRange, IdSet, InputSectionId, InputSymbolId};
 use cubin::symbol::{Binding, SymbolKind};
 
 /// Global symbols one behind the other which are variables in one section of the whole module. There is nothing about them that depends
-/// on functions, and there can be very many.
+/// on functions, and are hot: one per variable of every input.
 #[derive(Copy, Clone, Debug)]
 pub struct Variables {
     /// Where they are.

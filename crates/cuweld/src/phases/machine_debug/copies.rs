@@ -23,7 +23,7 @@ impl<'data> Facts<'_, 'data> {
     /// The function whose copy a symbol is, if another copy stays.
     fn other_copy(&self, symbol: InputSymbolId) -> Option<FunctionId> {
         let resolution = self.planned.resolution;
-        let is_copy = matches!(resolution.fate(symbol), Fate::Replaced | Fate::Lost);
+        let is_copy = matches!(resolution.fate(symbol), Fate::Replaced | Fate::Discarded);
         resolution.function(symbol).filter(|&function| is_copy && self.planned.live.contains(function))
     }
 

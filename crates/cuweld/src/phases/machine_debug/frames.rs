@@ -1,17 +1,16 @@
-//! Frames: how a debugger finds the caller of a function.
+//! Frames (`.debug_frame`): how a debugger finds the caller of a function.
 //!
-//! A section of frames is a sequence of records, each with its length in front: common parts (CIE), and descriptions of one function
-//! each (FDE), which refer to the common part before them. A description is a small program: move on in the code, say what holds
-//! from here on. Of each object, the machine's side has the descriptions of functions that stay.
+//! The section is a sequence of records, each with its length in front: CIEs, and FDEs of one function each, which refer to the CIE
+//! before them. The instructions of an FDE advance the location in the code, and say which rule holds from there on. Of each object, the
+//! machine view has the FDEs of live functions.
 //!
-//! # Replaced copies
+//! # Replaced definitions
 //!
-//! When a definition of a function was replaced whose code had no relocations, the linked view still has the description of both copies.
-//! The reference linker makes the machine's side from them: the function's first description gets everything that is said about the
-//! function, place by place (the last word about a place counts, and places between Mercury instructions are passed over), and keeps
-//! its common part; all others become empty, and keep the length of the Mercury code. Debuggers have no use for that; it is imitated where files are
-//! compared. The right thing is the description of
-//! the copy that stays, where it was.
+//! When a definition of a function was replaced whose code had no relocations, the linked view still has the FDEs of both definitions.
+//! The reference linker makes those of the machine view from them: the function's first FDE gets the rules of all, location by location
+//! (the last rule prevails, and locations between Mercury instructions are passed over), and keeps its CIE; all others become empty, and
+//! keep the length of the Mercury code. Debuggers have no use for that; it is imitated where files are compared. The right thing is the
+//! FDE of the prevailing definition, at the same offset.
 
 use super::{Change, Draft, DraftPiece, Facts, Moved, Parts, Subject, word32, word64};
 use crate::id::{FunctionId, InputSectionId};
@@ -25,17 +24,17 @@ use std::ops::Range;
 
 /// Behind the length of a record.
 const LENGTH_END: usize = 12;
-/// Where a description has the address of its function.
+/// Where an FDE has the address of its function.
 const ADDRESS: usize = 20;
 /// Where it has the size of the function.
 const SIZE: usize = 28;
-/// Where a common part has the unit in which places in code are counted.
+/// Where a CIE has the code alignment factor.
 const CODE_ALIGN: usize = 22;
-/// Where the program of a description starts.
+/// Where the program of an FDE starts.
 const PROGRAM: usize = 36;
 /// Records are padded to a multiple of this.
 const ALIGN: usize = 8;
-/// Places in machine code are counted in units of so many bytes.
+/// The code alignment factor of machine code, in bytes.
 const CODE_UNIT: u64 = 4;
 
 /// A word of a record.
@@ -43,40 +42,40 @@ const WORD: &[Bits] = &[Bits { first_bit: 0, width: 64, value_shift: 0, part: Pa
 /// A byte of a record.
 const BYTE: &[Bits] = &[Bits { width: 8, ..WORD[0] }];
 
-/// The description of a function.
+/// The FDE of a function.
 #[derive(Clone, Debug)]
 struct Frame<'data> {
     /// The section it is in.
     data: &'data [u8],
-    /// Where the common part is that it refers to.
-    common: Range<usize>,
+    /// Where the CIE is that it refers to.
+    cie: Range<usize>,
     /// Where it is itself.
-    description: Range<usize>,
+    fde: Range<usize>,
 }
 
 impl<'data> Frame<'data> {
-    fn description(&self) -> &'data [u8] {
-        &self.data[self.description.clone()]
+    fn fde(&self) -> &'data [u8] {
+        &self.data[self.fde.clone()]
     }
 
     /// Where in the section the address of the function stands.
     fn address(&self) -> u64 {
-        (self.description.start + ADDRESS) as u64
+        (self.fde.start + ADDRESS) as u64
     }
 }
 
-/// The descriptions in a section. What does not look like one ends them.
+/// The FDEs in a section. What does not look like one ends them.
 fn read(data: &[u8]) -> impl Iterator<Item = Frame<'_>> {
-    let (mut at, mut common) = (0, 0..0);
+    let (mut at, mut cie) = (0, 0..0);
     std::iter::from_fn(move || {
         loop {
             let length = usize::try_from(word64(data, at + 4)?).ok()?;
             let record = at..at.checked_add(LENGTH_END)?.checked_add(length).filter(|&end| end <= data.len())?;
             at = record.end;
             if word64(data, record.start + LENGTH_END) != Some(u64::MAX) {
-                return Some(Frame { data, common: common.clone(), description: record });
+                return Some(Frame { data, cie: cie.clone(), fde: record });
             }
-            common = record;
+            cie = record;
         }
     })
 }
@@ -87,8 +86,8 @@ struct Frames<'data> {
     parts: Parts<'data>,
     /// What follows: bytes of an object that have stood together there.
     together: (&'data [u8], Range<usize>),
-    /// The last common part, and where it went.
-    common: Option<(&'data [u8], u64)>,
+    /// The last CIE, and its offset in the output.
+    cie: Option<(&'data [u8], u64)>,
     changes: Vec<Change>,
 }
 
@@ -97,27 +96,27 @@ impl<'data> Frames<'data> {
         self.parts.size + self.together.1.len() as u64
     }
 
-    /// Appends a description, behind its common part unless that is the last one, and returns where it starts.
+    /// Appends an FDE, behind its CIE unless that is the last one, and returns where it starts.
     fn push(&mut self, frame: &Frame<'data>) -> u64 {
-        self.begin(frame, frame.description.len());
-        self.push_bytes(frame.data, frame.description.clone())
+        self.begin(frame, frame.fde.len());
+        self.push_bytes(frame.data, frame.fde.clone())
     }
 
-    /// The same, with another description.
-    fn push_made(&mut self, frame: &Frame<'data>, description: Vec<u8>) -> u64 {
-        self.begin(frame, description.len());
+    /// The same, with another FDE.
+    fn push_made(&mut self, frame: &Frame<'data>, fde: Vec<u8>) -> u64 {
+        self.begin(frame, fde.len());
         self.end_together();
-        self.parts.push(description)
+        self.parts.push(fde)
     }
 
-    /// Appends the common part of a description of this size, unless it is the last one.
+    /// Appends the CIE of an FDE of this size, unless it is the last one.
     fn begin(&mut self, frame: &Frame<'data>, size: usize) {
-        let common = &frame.data[frame.common.clone()];
-        let start = match self.common {
-            Some((last, start)) if std::ptr::eq(last, common) => start,
+        let cie = &frame.data[frame.cie.clone()];
+        let start = match self.cie {
+            Some((last, start)) if std::ptr::eq(last, cie) => start,
             _ => {
-                let start = self.push_bytes(frame.data, frame.common.clone());
-                self.common = Some((common, start));
+                let start = self.push_bytes(frame.data, frame.cie.clone());
+                self.cie = Some((cie, start));
                 start
             }
         };
@@ -152,7 +151,7 @@ struct Source<'data> {
     frames: Vec<Described<'data>>,
 }
 
-/// A description, and the function it is of, if that stays.
+/// An FDE, and the function it is of, if that stays.
 type Described<'data> = (Frame<'data>, Option<Subject>);
 
 impl<'data> Facts<'_, 'data> {
@@ -182,31 +181,30 @@ impl<'data> Facts<'_, 'data> {
             let functions = self.functions(self.inputs().file_of_section(source.linked), source.machine);
             for (frame, subject) in &source.frames {
                 let Some(subject) = subject else { continue };
-                let common_before = frames.common;
+                let cie_before = frames.cie;
                 let start = match merged.get(&subject.function) {
-                    Some(description) if described.insert(subject.function) => frames.push_made(frame, description.clone()),
+                    Some(fde) if described.insert(subject.function) => frames.push_made(frame, fde.clone()),
                     Some(_) => {
                         let linked = linked_view.get(index).and_then(|side| of_function(side, subject.function));
                         let Some((linked, _)) = linked else { continue };
-                        frames.push_made(linked, with_program(linked.description(), &[]))
+                        frames.push_made(linked, with_program(linked.fde(), &[]))
                     }
                     None if subject.is_current => frames.push(frame),
                     None => continue,
                 };
                 // The CIE of a function inside the code of another names the other.
-                if let Some((_, common)) = frames.common.filter(|common| common_before.is_none_or(|before| before.1 != common.1))
-                {
+                if let Some((_, cie)) = frames.cie.filter(|cie| cie_before.is_none_or(|before| before.1 != cie.1)) {
                     let starts_at = |offset: u64| functions.partition_point(|&(place, _)| place < offset);
-                    let within = starts_at(frame.common.start as u64)..starts_at(frame.common.end as u64);
+                    let within = starts_at(frame.cie.start as u64)..starts_at(frame.cie.end as u64);
                     for &(place, _) in functions.get(within).unwrap_or_default() {
-                        moved.insert(place, common + (place - frame.common.start as u64));
+                        moved.insert(place, cie + (place - frame.cie.start as u64));
                     }
                 }
                 moved.insert(frame.address(), start + ADDRESS as u64);
-                if let (Some(slot), Some((_, common))) = (self.planned.unified.slot(subject.function), frames.common) {
+                if let (Some(slot), Some((_, cie))) = (self.planned.unified.slot(subject.function), frames.cie) {
                     let (size, unit) = stubs::frame(slot, self.planned.unified.stubs().len());
                     frames.changes.push(Change { offset: start + SIZE as u64, field: WORD, value: size });
-                    let unit = unit.map(|unit| Change { offset: common + CODE_ALIGN as u64, field: BYTE, value: unit.into() });
+                    let unit = unit.map(|unit| Change { offset: cie + CODE_ALIGN as u64, field: BYTE, value: unit.into() });
                     frames.changes.extend(unit);
                 }
             }
@@ -229,23 +227,23 @@ impl<'data> Facts<'_, 'data> {
     }
 }
 
-/// The functions that are described in more than one copy.
+/// The functions that have FDEs of more than one definition.
 fn replaced(sources: &[Source<'_>]) -> HashSet<FunctionId> {
     let subjects = sources.iter().flat_map(|source| source.frames.iter().filter_map(|(_, subject)| *subject));
     subjects.filter(|subject| !subject.is_current).map(|subject| subject.function).collect()
 }
 
-/// The descriptions of one function, in order, and whether each is that of the copy that stays.
+/// The FDEs of one function, in order, and whether each is that of the prevailing definition.
 fn of_function<'side, 'data>(side: &'side [Described<'data>], function: FunctionId) -> Option<(&'side Frame<'data>, bool)> {
     let (frame, subject) = side.iter().find(|(_, subject)| subject.is_some_and(|subject| subject.function == function))?;
     Some((frame, (*subject)?.is_current))
 }
 
 impl<'data> Facts<'_, 'data> {
-    /// The first description in the output of a function that is described more than once.
+    /// The first FDE in the output of a function that is described more than once.
     fn merge(&self, sources: &[Source<'data>], linked_view: &[Vec<Described<'data>>], function: FunctionId) -> Option<Vec<u8>> {
         let machine = sources.iter().filter_map(|source| of_function(&source.frames, function)).find(|frame| frame.1)?.0;
-        let own = read_program(program(machine.description()));
+        let own = read_program(program(machine.fde()));
         let linked = linked_view.iter().filter_map(|side| of_function(side, function));
         let places = self.places(function);
         let mut steps: BTreeMap<u64, &[u8]> = BTreeMap::new();
@@ -253,7 +251,7 @@ impl<'data> Facts<'_, 'data> {
             if is_current {
                 steps.extend(own.iter().map(|step| (step.place, step.rule)));
             } else {
-                let mut said = read_program(program(frame.description()));
+                let mut said = read_program(program(frame.fde()));
                 let end = said.pop_if(|step| step.rule.is_empty());
                 let placed = said
                     .iter()
@@ -263,17 +261,17 @@ impl<'data> Facts<'_, 'data> {
                 steps.extend(placed);
             }
         }
-        Some(with_program(machine.description(), &write_program(&steps)))
+        Some(with_program(machine.fde(), &write_program(&steps)))
     }
 }
 
-fn program(description: &[u8]) -> &[u8] {
-    description.get(PROGRAM..).unwrap_or_default()
+fn program(fde: &[u8]) -> &[u8] {
+    fde.get(PROGRAM..).unwrap_or_default()
 }
 
-/// The description with another program.
-fn with_program(description: &[u8], program: &[u8]) -> Vec<u8> {
-    let mut bytes = description.get(..PROGRAM).unwrap_or(description).to_vec();
+/// The FDE with another program.
+fn with_program(fde: &[u8], program: &[u8]) -> Vec<u8> {
+    let mut bytes = fde.get(..PROGRAM).unwrap_or(fde).to_vec();
     bytes.extend_from_slice(program);
     bytes.resize(bytes.len().next_multiple_of(ALIGN), 0);
     let length = (bytes.len() - LENGTH_END) as u64;
@@ -283,10 +281,10 @@ fn with_program(description: &[u8], program: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What a program says of a place in the code.
+/// A rule, and the location from which on it holds.
 #[derive(Debug, PartialEq, Eq)]
 struct Step<'data> {
-    /// The place, in units that the common part defines.
+    /// The location, in units of the CIE's code alignment factor.
     place: u64,
     /// What holds from here on; empty where nothing new is said.
     rule: &'data [u8],
@@ -297,7 +295,7 @@ struct Step<'data> {
 enum Operand {
     /// Moves on by a word, or back.
     Advance,
-    /// A number of variable length.
+    /// A ULEB128 number.
     Number,
     /// A number of variable length, and so many bytes.
     Block,
@@ -329,8 +327,8 @@ fn read_program(program: &[u8]) -> Vec<Step<'_>> {
                     advance = word32(program, at).map(u32::cast_signed);
                     at += 4;
                 }
-                Operand::Number => _ = number(program, &mut at),
-                Operand::Block => at = number(program, &mut at).saturating_add(at),
+                Operand::Number => _ = uleb128(program, &mut at),
+                Operand::Block => at = uleb128(program, &mut at).saturating_add(at),
             }
         }
         if at > program.len() {
@@ -362,8 +360,8 @@ fn write_program(steps: &BTreeMap<u64, &[u8]>) -> Vec<u8> {
     bytes
 }
 
-/// A number of seven bits per byte, the lowest first.
-fn number(bytes: &[u8], at: &mut usize) -> usize {
+/// A ULEB128 number.
+fn uleb128(bytes: &[u8], at: &mut usize) -> usize {
     let (mut value, mut shift) = (0_usize, 0);
     while let Some(&byte) = bytes.get(*at) {
         *at += 1;
@@ -400,9 +398,9 @@ mod tests {
 
     #[test]
     fn records_with_another_program_have_its_length() {
-        let mut description = vec![0xff; PROGRAM];
-        description.extend(SAMPLE);
-        let empty = with_program(&description, &[]);
+        let mut fde = vec![0xff; PROGRAM];
+        fde.extend(SAMPLE);
+        let empty = with_program(&fde, &[]);
         assert_eq!((empty.len(), word64(&empty, 4)), (40, Some(28)));
         assert!(read(&[0xff; 11]).next().is_none());
         assert!(read(&[0xff; 64]).next().is_none());

@@ -5,7 +5,7 @@
 //! sequences of functions that stay, in the order of their symbols.
 //!
 //! When a definition of a function was replaced whose code had no relocations, the reference linker keeps its sequence as well, and places its rows in
-//! the code of the copy that stays: where their Mercury instructions would be, or the next ones. Debuggers would find two
+//! the code of the prevailing definition: where their Mercury instructions would be, or the next ones. Debuggers would find two
 //! lines for each instruction. It is imitated where files are compared; otherwise the sequence is left out.
 
 use super::{Facts, Moved, Subject, word32};
@@ -113,7 +113,7 @@ impl Facts<'_, '_> {
         Some(Sequence { number, from, bytes })
     }
 
-    /// The sequence of a copy that was replaced, in the code of the one that stays.
+    /// The sequence of a replaced definition, in the code of the prevailing one.
     fn sequence_of_copy(&self, tables: &Tables<'_>, subject: Subject) -> Option<Vec<u8>> {
         let data = self.inputs().sections()[tables.linked].data;
         let is_meant =

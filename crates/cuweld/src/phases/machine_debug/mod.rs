@@ -6,7 +6,7 @@
 //!
 //! * Frames: of each object, the descriptions of functions that stay (`frames`).
 //! * Line tables: of each object, the header, then the sequences of functions that stay, in the order of their symbols (`lines`).
-//! * Live ranges of registers: those of functions that are gone become empty (`copies`).
+//! * Live ranges of registers: those of removed functions become empty (`copies`).
 //! * All else is appended.
 
 mod copies;
@@ -149,11 +149,11 @@ struct DraftPiece {
     machine: InputSectionId,
     /// Where it starts.
     base: u64,
-    /// Where relocated parts of it went that are not simply behind its start.
+    /// Output offsets of relocated parts of it that are not simply behind its start.
     moved: Moved,
 }
 
-/// Where relocated parts of a piece went, by their offsets.
+/// Output offsets of relocated parts of a piece, by their input offsets.
 #[derive(Default)]
 struct Moved(Vec<(u64, u64)>);
 
@@ -239,12 +239,12 @@ impl<'data> Facts<'_, 'data> {
         functions
     }
 
-    /// The function that debug information of `file` speaks of, if it stays and the relocation was not lost with a copy of it.
+    /// The function that debug information of `file` speaks of, if it is live and the relocation was not dropped with a definition of it.
     fn subject(&self, symbol: InputSymbolId, file: FileId) -> Option<Subject> {
         let (resolution, live): (&Resolution<'_>, &LiveSet) = (self.planned.resolution, self.planned.live);
         let function = resolution.function(symbol).filter(|&function| live.contains(function))?;
         let fate = resolution.fate(symbol);
-        let is_known = fate != Fate::Lost && !resolution.debug_reference_was_dropped(function, file);
+        let is_known = fate != Fate::Discarded && !resolution.debug_reference_was_dropped(function, file);
         is_known.then_some(Subject { function, is_current: fate != Fate::Replaced })
     }
 
@@ -297,7 +297,7 @@ impl<'data> Facts<'_, 'data> {
             let Some(symbol) = entry.symbol else { continue };
             let offset = match piece.moved.get(entry.offset) {
                 Some(offset) => offset,
-                // What speaks of a function that is gone, or of another copy of it, is not there.
+                // Debug information of removed functions and of discarded definitions is not emitted.
                 None if is_taken_apart => continue,
                 None => piece.base + entry.offset,
             };

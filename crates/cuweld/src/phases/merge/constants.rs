@@ -33,7 +33,7 @@ use std::collections::HashSet;
 #[derive(Debug)]
 pub struct Slot {
     section: SectionId,
-    /// They belong to copies that were lost only.
+    /// They belong to discarded definitions only.
     only_lost: bool,
     /// They belonged to discarded definitions only, of a kernel that was replaced since.
     retired: bool,
@@ -41,7 +41,7 @@ pub struct Slot {
     lost_offset: Option<u64>,
 }
 
-/// A definition of a function took effect: what the copy before it left is no longer needed, but its section stays for the new one's.
+/// A definition of a function took effect: what the replaced one left is no longer needed, but its section stays for the new one's.
 pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     let Some(slot) = walk.constants.get_mut(&function) else { return };
     slot.lost_offset = None;
@@ -86,7 +86,7 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     let Some(code) = section.target else { return };
     let Some(function) = walk.function_of(code) else { return };
     let Some(text) = walk.plan.function(function).text else { return };
-    let counts = cause == Cause::Symbol && walk.facts.resolution.code_fate(walk.facts.inputs, code) != Fate::Lost;
+    let counts = cause == Cause::Symbol && walk.facts.resolution.code_fate(walk.facts.inputs, code) != Fate::Discarded;
     if counts && walk.constants.get(&function).is_some_and(|slot| slot.retired) {
         discard(walk, function);
     }

@@ -44,7 +44,7 @@ impl<'data> Walk<'_, 'data> {
                 self.plan.locals.push(Local::Section(output));
                 self.append(output, id);
             }
-            // While the kernel is weak every copy has the same parameters. Once it is strong, the reference linker appends.
+            // While the kernel is weak, all definitions have the same parameters. Once it is strong, the reference linker appends.
             Some(output) if self.is_strong_by(function, id) => self.append(output, id),
             Some(output) => self.plan.place(id, output, 0),
         }

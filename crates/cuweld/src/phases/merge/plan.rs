@@ -57,7 +57,7 @@ impl<'data> Plan<'data> {
         &self.globals
     }
 
-    /// Where an input section went.
+    /// The output section and offset of an input section.
     pub fn placement(&self, section: InputSectionId) -> Option<Placement> {
         self.placement[section]
     }
@@ -75,7 +75,7 @@ impl<'data> Plan<'data> {
         self.placement[input] = Some(Placement::At(At { section, offset }));
     }
 
-    /// What went into sections that were discarded since is dropped.
+    /// Input sections of output sections that were discarded since are dropped.
     pub(super) fn drop_discarded(&mut self) {
         if !self.sections.iter().any(|section| section.is_discarded) {
             return;
@@ -183,7 +183,7 @@ pub struct Globals {
     pub stay: bool,
 }
 
-/// Where an input section went.
+/// The output section and offset of an input section.
 #[derive(Copy, Clone, Debug)]
 pub enum Placement {
     /// Into an output section.
@@ -235,7 +235,7 @@ pub struct OutputSection<'data> {
     pub kind: &'static dyn SectionKind,
     /// The function that it belongs to, if it does to one.
     pub function: Option<FunctionId>,
-    /// Whether all its pieces went elsewhere, and its name with them.
+    /// Whether it is discarded: all its input sections were moved to the banks of kernels.
     pub is_discarded: bool,
     /// Its type in a relocatable file.
     pub section_type: SectionType,

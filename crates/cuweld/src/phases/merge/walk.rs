@@ -97,7 +97,7 @@ pub(super) struct Walk<'facts, 'data> {
     /// Which shared variables are dynamic shared memory.
     pub(super) dynamic: IdMap<SymbolId, usize>,
     pub(super) small_constants: constants::SmallConstants<'data>,
-    /// Per function: what is known of its compiler-made constants while copies come and go.
+    /// Per function: its compiler-made constants while definitions are replaced.
     pub(super) constants: IdMap<FunctionId, constants::Slot>,
 }
 
@@ -325,7 +325,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// Plain variables have a place where their section has one.
     fn plain_variables(&mut self, Variables { section, symbols }: Variables) {
         let mut fates = symbols.iter().map(|symbol| self.facts.resolution.fate(symbol));
-        if self.plan.placement[section].is_none() && fates.any(|fate| fate != Fate::Lost) {
+        if self.plan.placement[section].is_none() && fates.any(|fate| fate != Fate::Discarded) {
             self.place(section, Cause::Symbol);
         }
     }
@@ -337,7 +337,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             let Some(id) = meaning else { continue };
             let fate = resolution.fate(symbol);
             match row.place() {
-                Place::Section(section) if fate != Fate::Lost => {
+                Place::Section(section) if fate != Fate::Discarded => {
                     if self.plan.placement[section].is_none() {
                         self.place(section, Cause::Symbol);
                     }
@@ -355,7 +355,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         }
     }
 
-    /// The function that a section of code belongs to, whatever became of this copy.
+    /// The function that a section of code belongs to, whatever the fate of this definition.
     pub(super) fn function_of(&self, code: InputSectionId) -> Option<FunctionId> {
         self.facts.resolution.function(self.facts.inputs.sections()[code].owner?)
     }
@@ -517,7 +517,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// linker makes a section for the latter, although it then puts them with the others.)
     fn entries_taken(&self, file: FileId, relocations: InputSectionId, target: InputSectionId) -> [bool; 2] {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
-        if !resolution.has_lost_copies() {
+        if !resolution.has_discarded_definitions() {
             return [true, inputs.sections()[relocations].later_entry_without_addend];
         }
         let entries = inputs.relocations(file, relocations);

@@ -234,7 +234,7 @@ impl Planned<'_, '_> {
             code.map(|code| self.resolution.code_fate(self.inputs, code))
         };
         let is_counted = |other: Piece| other.origin == piece.origin && fate(other) == Some(Fate::Taken);
-        fate(piece) != Some(Fate::Lost) && (!piece.is_replaced || section.pieces.iter().any(is_counted))
+        fate(piece) != Some(Fate::Discarded) && (!piece.is_replaced || section.pieces.iter().any(is_counted))
     }
 
     /// Sorts the relocations of constants that moved to a kernel: they were moved table by table, the newest first.

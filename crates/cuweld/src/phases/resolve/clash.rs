@@ -27,7 +27,7 @@ pub enum Clash<'data> {
     Common { name: &'data str, file: FileId },
     /// Different parameters or results.
     Prototype { name: &'data str, first: FileId },
-    /// Weak copies of a kernel with parameters of different sizes.
+    /// Weak definitions of a kernel with parameters of different sizes.
     Parameters { name: &'data str },
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Objects are taken in link order, and in each object first the functions, then everything else; the first mention of a
 //! name fixes its place in the output's symbol table for good. A definition that comes later than another one of the same
-//! name is *lost* (the earlier one stays) or *replaces* the earlier one: a strong definition replaces a weak one, and of two
+//! name is *discarded* (the earlier one prevails) or *replaces* the earlier one: a strong definition replaces a weak one, and of two
 //! weak functions the one with fewer registers wins, then the one compiled for the newer virtual architecture, then the first.
 //!
-//! What became of each definition is kept, not only who won: a lost or replaced copy leaves traces in the output (its bytes
+//! The fate of each definition is kept, not only which one prevails: a discarded or replaced definition leaves traces in the output (its bytes
 //! in a data section, its frame in the debug information, its call edges).
 
 mod clash;
@@ -23,21 +23,21 @@ pub use walk::resolve;
 /// Debug sections that speak of the bytes of code, and not of what they mean.
 pub const FOLLOWS_CODE: [&str; 3] = [".debug_frame", ".debug_line", ".nv_debug_line_sass"];
 
-/// The meaning of every symbol of every input.
+/// Symbol resolution: the prevailing definition of every symbol.
 #[derive(Debug)]
 pub struct Resolution<'data> {
     symbols: IdVec<SymbolId, Symbol>,
     interned: Interned,
-    /// What names mean whose first symbol means nothing, or was looked at later than others.
+    /// The symbols of names whose first mention has none, or was read later than others.
     late: IdMap<InputSymbolId, SymbolId>,
     functions: IdVec<FunctionId, Function<'data>>,
     meaning: IdVec<InputSymbolId, Option<SymbolId>>,
     fate: IdVec<InputSymbolId, Fate>,
     commons: Vec<SymbolId>,
     laid_out_by_kernel: Vec<SymbolId>,
-    lost_ranges: IdMap<InputSectionId, Vec<Range<u64>>>,
+    discarded_ranges: IdMap<InputSectionId, Vec<Range<u64>>>,
     has_aliases: bool,
-    has_lost_copies: bool,
+    has_discarded_definitions: bool,
     imitations: Imitations,
     replaced_before: IdMap<FunctionId, FileId>,
     variable_replaced_by: IdMap<SymbolId, FileId>,
@@ -109,7 +109,7 @@ pub enum Fate {
     /// It counted until a later one replaced it.
     Replaced,
     /// An earlier one stayed.
-    Lost,
+    Discarded,
 }
 
 impl<'data> Resolution<'data> {
@@ -161,19 +161,19 @@ impl<'data> Resolution<'data> {
 
     /// Whether a relocation of `target` concerns only what did not get into the link, so that it is not even read.
     ///
-    /// That is so for the frames and lines of a discarded definition of a function, and for the initial value of a lost variable.
+    /// That is so for the frames and lines of a discarded definition of a function, and for the initial value of a discarded variable.
     pub fn ignores(&self, inputs: &Inputs<'data>, target: InputSectionId, offset: u64, symbol: InputSymbolId) -> bool {
         let section = &inputs.sections()[target];
         let in_lost_variable =
-            || self.lost_ranges.get(&target).is_some_and(|ranges| ranges.iter().any(|range| range.contains(&offset)));
-        let is_lost = self.fate[symbol] == Fate::Lost;
+            || self.discarded_ranges.get(&target).is_some_and(|ranges| ranges.iter().any(|range| range.contains(&offset)));
+        let is_discarded = self.fate[symbol] == Fate::Discarded;
         match section.role {
-            Role::Debug => is_lost && FOLLOWS_CODE.contains(&section.name) && inputs.symbols()[symbol].is_function(),
+            Role::Debug => is_discarded && FOLLOWS_CODE.contains(&section.name) && inputs.symbols()[symbol].is_function(),
             Role::GlobalData | Role::UnifiedData => in_lost_variable(),
             // The reference linker goes by the symbol that the relocation names, and so leaves pointers to weak functions
             // and variables null in constants that do count.
             Role::ModuleConstants(_) => {
-                is_lost && (self.imitations.contains(Imitation::NullPointersInConstants) || in_lost_variable())
+                is_discarded && (self.imitations.contains(Imitation::NullPointersInConstants) || in_lost_variable())
             }
             _ => false,
         }
@@ -189,9 +189,9 @@ impl<'data> Resolution<'data> {
             && replaced_by().is_some_and(|&by| target < inputs.files()[by].sections.first())
     }
 
-    /// Whether any definition was lost.
-    pub fn has_lost_copies(&self) -> bool {
-        self.has_lost_copies
+    /// Whether any definition was discarded.
+    pub fn has_discarded_definitions(&self) -> bool {
+        self.has_discarded_definitions
     }
 
     /// Whether any function is an alias of another.
@@ -230,7 +230,7 @@ impl<'data> Resolution<'data> {
         inputs.sections()[section].owner.map_or(Fate::Reference, |owner| self.fate[owner])
     }
 
-    /// Whether debug information of `file` about `function` speaks of a copy that was replaced, and so was dropped with it.
+    /// Whether debug information of `file` about `function` is of a definition that was replaced, and so was dropped with it.
     ///
     /// The reference linker drops the explicit-addend relocations of debug sections together with those of the code, when
     /// the replaced code has any of its own.

@@ -35,9 +35,9 @@ pub fn resolve<'data>(
             fate: IdVec::filled(Fate::Reference, inputs.symbols().len()),
             commons: Vec::new(),
             laid_out_by_kernel: Vec::new(),
-            lost_ranges: IdMap::default(),
+            discarded_ranges: IdMap::default(),
             has_aliases: false,
-            has_lost_copies: false,
+            has_discarded_definitions: false,
             imitations: options.imitations,
             replaced_before: IdMap::default(),
             variable_replaced_by: IdMap::default(),
@@ -103,7 +103,7 @@ pub(super) struct Walk<'inputs, 'data> {
     inputs: &'inputs Inputs<'data>,
     /// Whether weak symbols stand among the global ones.
     weak_is_global: bool,
-    /// Whether some copy of a function that counted for a while had relocations.
+    /// Whether some definition of a function that prevailed for a while had relocations.
     had_relocations: IdMap<FunctionId, bool>,
     /// What does not fit together in the object at hand.
     clashes: Vec<Clash<'data>>,
@@ -166,8 +166,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
                 self.define(id, mention);
             }
             Some(_) => {
-                self.result.fate[mention.symbol] = Fate::Lost;
-                self.result.has_lost_copies = true;
+                self.result.fate[mention.symbol] = Fate::Discarded;
+                self.result.has_discarded_definitions = true;
             }
         }
         let kernel = self.result.symbols[id].other & OTHER_KERNEL != 0;
@@ -221,7 +221,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// Notes that a definition of a function is about to be replaced. Whether any copy that counted so far had relocations.
+    /// Notes that a definition of a function is about to be replaced. Whether any definition that prevailed so far had relocations.
     fn note_relocations(&mut self, function: FunctionId, copy: InputSymbolId) -> bool {
         let Place::Section(code) = self.row(copy).place() else { return false };
         let has = self.inputs.attached(code).any(|id| {
@@ -316,11 +316,11 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// Whether what is defined in a section gets into the link at all: not what belongs to a lost function's code.
+    /// Whether what is defined in a section gets into the link at all: not what belongs to the code of a discarded definition.
     fn has_home(&self, section: InputSectionId) -> bool {
         let row = &self.inputs.sections()[section];
         match (row.role, row.target) {
-            // Every copy of a kernel has its parameters in one place.
+            // All definitions of a kernel share one section of parameters.
             (Role::FunctionConstants(0), _) => true,
             (Role::FunctionConstants(_), Some(code)) => {
                 matches!(self.result.code_fate(self.inputs, code), Fate::Taken | Fate::Replaced)
@@ -362,7 +362,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             // It stays tentative, and this definition's room stays unused.
             None if symbol.common_align.is_some() && !self.is_initialised(mention.symbol) => {
                 if row.binding == Binding::WEAK {
-                    Fate::Lost
+                    Fate::Discarded
                 } else {
                     Fate::Replaced
                 }
@@ -375,22 +375,22 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
                 }
                 Fate::Taken
             }
-            Some(_) => Fate::Lost,
+            Some(_) => Fate::Discarded,
         };
         if fate == Fate::Taken {
             self.result.symbols[id].common_align = None;
             self.define(id, mention);
         }
-        // Of two weak copies, the second one's value is forgotten; not so if the first one is strong.
+        // Of two weak definitions, the second one's value is discarded; not so if the first one is strong.
         let both_weak = self.result.symbols[id].binding == Binding::WEAK && row.binding == Binding::WEAK;
-        if let (Fate::Lost, true, Place::Section(section)) = (fate, both_weak, row.place()) {
-            self.result.lost_ranges.entry(section).or_default().push(row.value..row.value + row.size);
+        if let (Fate::Discarded, true, Place::Section(section)) = (fate, both_weak, row.place()) {
+            self.result.discarded_ranges.entry(section).or_default().push(row.value..row.value + row.size);
         }
-        self.result.has_lost_copies |= fate == Fate::Lost;
+        self.result.has_discarded_definitions |= fate == Fate::Discarded;
         self.result.fate[mention.symbol] = fate;
     }
 
-    /// Weak copies of a kernel must have parameters of the same size.
+    /// Weak definitions of a kernel must have parameters of the same size.
     fn parameters(&mut self, file: FileId) {
         for id in self.inputs.files()[file].sections.iter() {
             let section = &self.inputs.sections()[id];
@@ -409,7 +409,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     }
 
     /// Every mention of a function must have the same prototype; the last one counts. What a taken address says is believed until the next
-    /// mention. How the driver's functions use registers is the driver's business, and compilers have not always said the same of it.
+    /// mention. Prototypes of driver functions are not compared: compilers have not always said the same of their registers.
     fn prototypes(&mut self, file: FileId) {
         for record in &self.inputs.files()[file].calls {
             let (function, prototype, is_address) = match *record {
