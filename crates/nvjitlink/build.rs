@@ -1,7 +1,7 @@
 //! How the library is linked: its name, and the version of what it exports.
 //!
 //! The compiler writes a version script of its own, without a version. GNU ld takes no second one beside it; lld does, and comes with
-//! the compiler. So this one library is linked with lld.
+//! the compiler. So this one library is linked with lld. (zig, which releases are linked with, takes the last one.)
 
 use std::env;
 use std::path::Path;
