@@ -23,6 +23,7 @@ pub struct DeviceLink {
 
 /// Why there is no device link.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// There is no such target.
     #[error("'{0}' is no GPU to link for, such as sm_90")]

@@ -91,6 +91,7 @@ impl UnifiedIndex {
 
 /// Which release of CUDA a link follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ReleaseChoice {
     /// The newest that an input names, or this one if it is newer. Of objects that are newer than all known releases, the link warns.
     AtLeast(&'static Release),
@@ -134,6 +135,7 @@ pub enum OnEmpty {
 
 /// What kind of file a link makes.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum OutputKind {
     /// A file that the driver loads.
     Executable,
@@ -175,6 +177,7 @@ pub struct Listings {
 
 /// What a map tells.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum MapContents {
     /// Sections, their pieces and symbols.
     Sections,
@@ -184,6 +187,7 @@ pub enum MapContents {
 
 /// How names are written in listings.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum NameStyle {
     /// As the source has them.
     Demangled,

@@ -7,6 +7,7 @@ use std::fmt;
 
 /// The four families of problems, which never mix.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Family {
     /// The program was called wrongly.
     Usage,

@@ -8,6 +8,7 @@ use std::io;
 
 /// Which words are used.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Style {
     /// For people: code, related places and hints.
     Rich,

@@ -111,6 +111,7 @@ pub struct Optimized {
 
 /// Why a compiler made nothing.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum CompilerError {
     /// It is not there.
     Missing {

@@ -82,6 +82,7 @@ impl Default for UnpackOptions {
 
 /// What to do with files that are nothing known.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Unknown {
     /// Refuse them.
     Refuse,

@@ -77,6 +77,7 @@ impl Default for LinkTimeOptimization {
 
 /// How much of the program link-time optimization sees.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub enum Scope {
     /// All of it, if all of it can be seen.
     Automatic,
