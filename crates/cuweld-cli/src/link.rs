@@ -10,7 +10,7 @@ use crate::options::{Architecture, LinkArguments};
 use crate::output::{Contents, Pending};
 use crate::outputs::{Outputs, not_written, writing_failed};
 use crate::progress::Progress;
-use crate::request::{on_empty, request};
+use crate::request::{check, on_empty, request};
 use crate::resources::{self, Workload};
 use crate::room::Room;
 use crate::save;
@@ -79,6 +79,7 @@ fn hand_over(program: &Path, arguments: &LinkArguments, report: &mut Report) -> 
 }
 
 fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, watch: &mut Watch) -> Result<(), Failure> {
+    check(arguments, arguments.architecture.target(), report)?;
     let mut outputs = Outputs::begin(arguments, report)?;
     let outcome = link_into(&mut outputs, arguments, messages, report, watch);
     outputs.commit(outcome, report)

@@ -6,6 +6,7 @@ use crate::options::{CallgraphNames, HostInfo, LinkArguments};
 use cubin::release::{Release, Tool};
 use cubin::target::Target;
 use cuweld::Request;
+use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld::imitations::{Imitation, Imitations};
 use cuweld::inputs::{Unknown, UnpackOptions};
 use cuweld::options::{KernelRoots, Listings, MapContents, NameStyle, OnEmpty, Options, OutputKind, ReleaseChoice, ToolNoteText};
@@ -33,11 +34,69 @@ fn unpack_options(arguments: &LinkArguments, messages: &Messages) -> UnpackOptio
 /// The variables that do what `--compat` does.
 pub const COMPATIBILITY_VARIABLES: [&str; 2] = ["CUWELD_COMPAT", "CUWELD_NOTE_AS"];
 
+/// The variable that says of which release the toolkit is that the program stands in, for links that do not name a release. `cuweld shim`
+/// sets it.
+pub const RELEASE_VARIABLE: &str = "CUWELD_RELEASE";
+
+/// The value of a variable of the environment, unless it is empty.
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+}
+
 /// The release whose program is to be imitated.
 fn imitated_release(arguments: &LinkArguments) -> Option<&'static Release> {
-    let variable = |name: &&str| std::env::var(name).ok();
-    let named = arguments.compat.clone().or_else(|| COMPATIBILITY_VARIABLES.iter().find_map(variable))?;
+    let named = arguments.compat.clone().or_else(|| COMPATIBILITY_VARIABLES.iter().find_map(|name| variable(name)))?;
     Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::Nvlink).map(|(_, release)| release)
+}
+
+/// The release to follow: one that is asked for and no other; or else that of the toolkit that the program stands in, and the newest that an
+/// input names.
+fn release(arguments: &LinkArguments) -> ReleaseChoice {
+    let asked_for = imitated_release(arguments).or_else(|| Release::by_name(arguments.release.as_deref()?));
+    let of_toolkit = || variable(RELEASE_VARIABLE).and_then(|name| Release::by_name(&name));
+    match asked_for {
+        Some(release) => ReleaseChoice::Exactly(release),
+        None => ReleaseChoice::AtLeast(of_toolkit().unwrap_or(Release::oldest())),
+    }
+}
+
+/// Refuses what the environment names and nobody knows, and targets that the release to follow does not know.
+pub fn check(arguments: &LinkArguments, target: &Target, report: &mut Report) -> Result<(), Failure> {
+    let tools =
+        || Tool::ALL.iter().flat_map(|&tool| Release::all().iter().map(move |release| (tool, release.build(tool).version)));
+    let tool_names = || tools().map(|(tool, version)| format!("{}-{version}", tool.name())).collect::<Vec<_>>();
+    let release_names = || Release::all().iter().map(|release| release.name.to_owned()).collect::<Vec<_>>();
+    let refuse = |name: &str, value: &str, known: Vec<String>| {
+        let text = format!("Value '{value}' is not defined for variable '{name}'");
+        let headline = format!("'{value}' is no value of the environment variable {name}");
+        Diagnostic::new(Message::Usage { text }).headline(headline).hint(format!("possible values are {}", known.join(", ")))
+    };
+    let tool = |name: &&'static str| Some((*name, variable(name).filter(|value| Release::of_tool(value).is_none())?));
+    let toolkit = variable(RELEASE_VARIABLE).filter(|value| Release::by_name(value).is_none());
+    let wrong = COMPATIBILITY_VARIABLES.iter().find_map(tool).map(|(name, value)| refuse(name, &value, tool_names()));
+    let wrong = wrong.or_else(|| toolkit.map(|value| refuse(RELEASE_VARIABLE, &value, release_names())));
+    let wrong = wrong.or_else(|| match release(arguments) {
+        ReleaseChoice::Exactly(release) if target.first_toolkit > release.toolkit => {
+            Some(unknown_target(arguments, target, release))
+        }
+        _ => None,
+    });
+    match wrong {
+        Some(diagnostic) => {
+            report.add(diagnostic);
+            Err(Failure::Fatal)
+        }
+        None => Ok(()),
+    }
+}
+
+/// A target that a release does not know, in its words.
+fn unknown_target(arguments: &LinkArguments, target: &Target, release: &Release) -> Diagnostic {
+    let text = format!("Value '{}' is not defined for option 'arch'", arguments.arch);
+    let first = Release::for_toolkit(target.first_toolkit.into());
+    Diagnostic::new(Message::Usage { text })
+        .headline(format!("CUDA {} does not know {}", release.name, target.name))
+        .hint(format!("CUDA {} is the first that does: --release={0}", first.name))
 }
 
 /// The variable that names ways of the reference, separated by commas, that `--compat` is not to imitate: tests find out by it which of them
@@ -91,9 +150,8 @@ fn link_options(arguments: &LinkArguments, messages: &Messages, target: &'static
     if let Some(name) = &arguments.messages.tool_name {
         note.tool.clone_from(name);
     }
-    let release = imitated.or_else(|| Release::by_name(arguments.release.as_deref()?));
     Options {
-        release: release.map_or(ReleaseChoice::AtLeast(Release::oldest()), ReleaseChoice::Exactly),
+        release: release(arguments),
         imitations: imitations(arguments),
         output: if mode.relocatable { OutputKind::Relocatable } else { OutputKind::Executable },
         debug: mode.debug,

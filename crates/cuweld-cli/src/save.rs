@@ -13,7 +13,7 @@
 
 use crate::inputs::{Files, Given};
 use crate::options::{self, InputItem, LinkArguments, Members, Repeated};
-use crate::request::COMPATIBILITY_VARIABLES;
+use crate::request::{COMPATIBILITY_VARIABLES, RELEASE_VARIABLE};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld_toolkit::Search;
 use fatbin::Kind;
@@ -222,10 +222,13 @@ fn repeat_script(arguments: &LinkArguments) -> String {
     let note = &arguments.note;
     let options = note.other_options.as_deref().unwrap_or(&note.options);
     let compat = COMPATIBILITY_VARIABLES.iter().find_map(|name| std::env::var(name).ok()).filter(|_| arguments.compat.is_none());
-    let compat = compat.map(|tool| format!(" CUWELD_COMPAT={}", shell_word(tool.as_ref()))).unwrap_or_default();
+    let mut variables = compat.map(|tool| format!(" CUWELD_COMPAT={}", shell_word(tool.as_ref()))).unwrap_or_default();
+    if let Ok(release) = std::env::var(RELEASE_VARIABLE) {
+        variables.push_str(&format!(" {RELEASE_VARIABLE}={}", shell_word(release.as_ref())));
+    }
     format!(
         "#!/bin/sh\n# Repeats a link that cuweld {} saved. CUWELD is the program to do it.\ncd \"$(dirname \"$0\")\" || exit\n\
-         exec env{compat} \"${{CUWELD:-cuweld}}\" @options.txt --note-options={} \"$@\"\n",
+         exec env{variables} \"${{CUWELD:-cuweld}}\" @options.txt --note-options={} \"$@\"\n",
         env!("CARGO_PKG_VERSION"),
         shell_word(options.as_ref())
     )

@@ -5,6 +5,8 @@
 
 use crate::messages::{Messages, STYLE_VARIABLE};
 use crate::options::DiagnosticsStyle;
+use crate::request::RELEASE_VARIABLE;
+use cubin::release::Release;
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
 use cuweld_toolkit::Search;
 use std::env::consts::EXE_SUFFIX;
@@ -12,7 +14,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// The word that asks for a folder.
 pub const WORD: &str = "shim";
@@ -66,9 +68,11 @@ fn make(arguments: impl Iterator<Item = OsString>) -> Result<String, Box<Diagnos
     let own = std::env::current_exe().map_err(|error| at(&folder, error))?;
     let profile = toolkit.join("bin/nvcc.profile");
     let text = fs::read_to_string(&profile).map_err(|error| at(&profile, error))?;
-    fs::write(folder.join("nvcc.profile"), profile_for(&text, &folder, &toolkit, style)).map_err(|error| at(&folder, error))?;
     let program = |name: &str| format!("{name}{EXE_SUFFIX}");
     let nvcc = toolkit.join("bin").join(program("nvcc"));
+    let release = release_of(&nvcc);
+    fs::write(folder.join("nvcc.profile"), profile_for(&text, &folder, &toolkit, style, release))
+        .map_err(|error| at(&folder, error))?;
     for (name, target) in [
         (program("nvcc"), nvcc),
         ("crt".into(), toolkit.join("bin/crt")),
@@ -141,9 +145,16 @@ fn find_toolkit(named: Option<PathBuf>) -> Result<PathBuf, Box<Diagnostic>> {
     }
 }
 
+/// The release that a compiler is of, if it is one that is known.
+fn release_of(nvcc: &Path) -> Option<&'static Release> {
+    let output = Command::new(nvcc).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Release::by_name(text.split_once("release ")?.1.split(',').next()?)
+}
+
 /// The toolkit's profile, changed so that it holds from another folder: that one is searched for programs before the toolkit's own. What
 /// a profile sets, nvcc passes on to the programs it runs.
-fn profile_for(text: &str, folder: &Path, toolkit: &Path, style: DiagnosticsStyle) -> String {
+fn profile_for(text: &str, folder: &Path, toolkit: &Path, style: DiagnosticsStyle, release: Option<&Release>) -> String {
     let name_of = |line: &str| line.split(['=', '+', ' ', '\t']).next().unwrap_or_default().to_owned();
     let lines = text.lines().map(|line| match name_of(line).as_str() {
         "TOP" => format!("TOP = {}\n", toolkit.display()),
@@ -153,7 +164,8 @@ fn profile_for(text: &str, folder: &Path, toolkit: &Path, style: DiagnosticsStyl
         }
         _ => format!("{line}\n"),
     });
-    lines.chain([format!("{STYLE_VARIABLE} ?= {}\n", style.name())]).collect()
+    let release = release.map(|release| format!("{RELEASE_VARIABLE} ?= {}\n", release.name));
+    lines.chain([format!("{STYLE_VARIABLE} ?= {}\n", style.name())]).chain(release).collect()
 }
 
 #[cfg(unix)]
@@ -227,8 +239,9 @@ mod tests {
     #[test]
     fn the_profile_holds_from_elsewhere() {
         let text = "\nTOP              = $(_HERE_)/..\nCICC_PATH = $(TOP)/nvvm/bin\nPATH            += $(CICC_PATH):$(_HERE_):\nPATHS = x\n";
-        let expected = "\nTOP = /cuda\nCICC_PATH = $(TOP)/nvvm/bin\nPATH += /welded:$(TOP)/nvvm/bin:$(TOP)/bin:$(TOP)/lib:\nPATHS = x\nCUWELD_DIAGNOSTICS ?= rich\n";
-        assert_eq!(profile_for(text, Path::new("/welded"), Path::new("/cuda"), DiagnosticsStyle::Rich), expected);
+        let expected = "\nTOP = /cuda\nCICC_PATH = $(TOP)/nvvm/bin\nPATH += /welded:$(TOP)/nvvm/bin:$(TOP)/bin:$(TOP)/lib:\nPATHS = x\nCUWELD_DIAGNOSTICS ?= rich\nCUWELD_RELEASE ?= 13.4\n";
+        let release = Release::by_name("13.4");
+        assert_eq!(profile_for(text, Path::new("/welded"), Path::new("/cuda"), DiagnosticsStyle::Rich, release), expected);
     }
 
     #[test]

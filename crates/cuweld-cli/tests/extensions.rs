@@ -112,3 +112,58 @@ fn the_manual_page_can_be_shown() {
         }
     }
 }
+
+/// A link with a variable of the environment: whether it went well, and what was said.
+fn linked_where(name: &str, value: &str, words: &[&str]) -> (bool, String) {
+    let folder = TempDir::new().expect("a folder");
+    let out = folder.path().join("out.cubin");
+    let output = Command::new(env!("CARGO_BIN_EXE_cuweld"))
+        .current_dir(inputs("recursion"))
+        .args(["a.cubin", "b.cubin", "c.cubin", "-o"])
+        .arg(&out)
+        .args(words)
+        .env(name, value)
+        .output()
+        .expect("the program runs");
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn variables_that_name_nothing_known_are_errors() {
+    for (name, value) in [("CUWELD_COMPAT", "nvlink-13.9"), ("CUWELD_NOTE_AS", "ld"), ("CUWELD_RELEASE", "14.0")] {
+        let (is_well, text) = linked_where(name, value, &["-arch=sm_90"]);
+        assert!(
+            !is_well && text.contains(&format!("'{value}' is no value of the environment variable {name}")),
+            "{name}: {text}"
+        );
+    }
+    // The library's own are nothing to the program, nor is an empty one.
+    for (name, value) in [("CUWELD_COMPAT", "nvjitlink-13.4.92"), ("CUWELD_COMPAT", ""), ("CUWELD_RELEASE", "13.4")] {
+        let (is_well, text) = linked_where(name, value, &["-arch=sm_90"]);
+        assert!(is_well && text.is_empty(), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_release_knows_its_targets() {
+    let (is_well, text) = linked_where("CUWELD_COMPAT", "nvlink-13.3.73", &["-arch=sm_107"]);
+    assert!(!is_well && text.contains("CUDA 13.3 does not know sm_107"), "{text}");
+    let (is_well, text) = linked_where("CUWELD_COMPAT", "nvlink-13.3.73", &["-arch=sm_107", "--diagnostics=nvlink"]);
+    assert!(!is_well && text.contains("fatal   : Value 'sm_107' is not defined for option 'arch'"), "{text}");
+    let (is_well, text) = linked_where("CUWELD_RELEASE", "13.3", &["-arch=sm_70"]);
+    assert!(!is_well && text.contains("CUDA 12.9 was the last toolkit for sm_70"), "{text}");
+}
+
+#[test]
+fn the_toolkit_that_the_program_stands_in_names_the_release() {
+    let release_of = |value: &str| {
+        let folder = TempDir::new().expect("a folder");
+        let out = folder.path().join("out.cubin");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cuweld"));
+        command.current_dir(inputs("recursion")).args(["-arch=sm_90", "a.cubin", "b.cubin", "c.cubin", "-o"]).arg(&out);
+        assert!(command.env("CUWELD_RELEASE", value).output().expect("the program runs").status.success());
+        fs::read(out).expect("a result")
+    };
+    assert!(release_of("13.4") == linked(&["--release=13.4"]));
+    assert!(release_of("13.0") == linked(&[]) && linked(&[]) != linked(&["--release=13.4"]));
+}

@@ -8,9 +8,21 @@ use cuweld::release::{Release, Tool};
 /// The variables that name the tool whose images to make, as in `nvjitlink-13.4.92`, so that they can be compared with that tool's.
 const COMPATIBILITY_VARIABLES: [&str; 2] = ["CUWELD_COMPAT", "CUWELD_NOTE_AS"];
 
+/// What the variables name, and which.
+fn named() -> Option<(&'static str, String)> {
+    let value = |name: &&'static str| Some((*name, std::env::var(name).ok().filter(|value| !value.is_empty())?));
+    COMPATIBILITY_VARIABLES.iter().find_map(value)
+}
+
+/// What is wrong with them: a tool that nobody knows.
+pub fn unknown_tool() -> Option<String> {
+    let (variable, name) = named().filter(|(_, name)| Release::of_tool(name).is_none())?;
+    Some(format!("'{name}' is no value of the environment variable {variable}"))
+}
+
 /// The release of libnvJitLink whose images are to come out.
 pub fn imitated() -> Option<&'static Release> {
-    let named = COMPATIBILITY_VARIABLES.iter().find_map(|variable| std::env::var(variable).ok())?;
+    let (_, named) = named()?;
     Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::NvJitLink).map(|(_, release)| release)
 }
 

@@ -108,6 +108,10 @@ impl Session {
     /// Creates a link. `own_create` is where this library's `nvJitLinkCreate` is, so that it does not take itself for the toolkit's.
     pub fn create(options: &[String], own_create: usize) -> (Self, Outcome) {
         let mut session = Session { logs: Logs::default(), state: State::Refused, created: Instant::now() };
+        if let Some(text) = release::unknown_tool() {
+            session.logs.error(&text);
+            return (session, Outcome::UnrecognizedOption);
+        }
         match options::read(options) {
             Ok(wanted) => {
                 if let Some(link) = Link::new(wanted, own_create) {

@@ -14,7 +14,7 @@ use crate::options::{Architecture, InputItem, InputSource, Invocation, LinkArgum
 use crate::output::Pending;
 use crate::outputs::{Outputs, not_written, writing_failed};
 use crate::progress::Progress;
-use crate::request::request;
+use crate::request::{check, request};
 use crate::resources::{self, Workload};
 use cubin::target::Target;
 use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report, WarningPolicy};
@@ -166,7 +166,12 @@ fn link(
     let several = targets.len() > 1;
     let mut all = Vec::new();
     for target in targets {
-        all.push(arguments(asked, target.name, output, several, messages)?);
+        let arguments = arguments(asked, target.name, output, several, messages)?;
+        let mut report = new_report(&arguments);
+        let checked = check(&arguments, target, &mut report);
+        messages.show(&messages.renderer(&arguments), report.entries());
+        checked?;
+        all.push(arguments);
     }
     let ask = |arguments: &LinkArguments, target: &&'static Target| {
         (request(arguments, messages, target, false), new_report(arguments))

@@ -55,6 +55,11 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("CUWELD_DIAGNOSTICS", "The style of messages where --diagnostics is not given: rich, nvlink or json."),
     ("CUWELD_COMPAT, CUWELD_NOTE_AS", "The same as --compat; the second is an older name."),
     (
+        "CUWELD_RELEASE",
+        "The release of CUDA that results are at least like, where neither --release nor --compat is given. cuweld shim sets it to that of \
+         its toolkit.",
+    ),
+    (
         "CUWELD_COMPAT_WITHOUT",
         "Names of ways of the imitated tool, separated by commas, that are not to be imitated. DESIGN.md lists them.",
     ),

@@ -1,6 +1,7 @@
 //! What can be wrong with a command line, in the reference's words.
 
 use super::table;
+use cubin::target::Target;
 use cuweld::diagnostics::edit_distance;
 use std::fmt;
 
@@ -120,6 +121,9 @@ impl UsageProblem {
         match &self.problem {
             Problem::UnknownOption { name } => nearest_option(name).map(|option| format!("did you mean {option}?")),
             Problem::NoArchitecture {} => Some("name the GPU architecture, for example -arch=sm_90".to_owned()),
+            Problem::ValueNotDefined { value, option } if option == "arch" && is_retired(value) => {
+                Some(format!("CUDA 12.9 was the last toolkit for {value}"))
+            }
             Problem::ValueNotDefined { value, option } => possible_values(value, option),
             Problem::ExpectedNumber { value } => {
                 meant_as_option(value).and_then(|name| nearest_option(&name)).map(|option| format!("did you mean {option}?"))
@@ -159,6 +163,12 @@ fn possible_values(value: &str, option: &str) -> Option<String> {
     }
 }
 
+/// Whether a target is of a GPU that CUDA 13 does not know any more.
+fn is_retired(target: &str) -> bool {
+    let number = target.split_once('_').and_then(|(_, number)| number.parse().ok());
+    number.is_some_and(|number: u32| (50..75).contains(&number)) && Target::all().iter().all(|known| number < Some(known.number))
+}
+
 /// The option that was probably meant. `name` lacks the first dash, as in the message.
 fn nearest_option(name: &str) -> Option<String> {
     let bare = name.trim_start_matches('-');
@@ -182,6 +192,15 @@ fn nearest_option(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn retired_targets_are_known() {
+        for (target, expected) in
+            [("sm_70", true), ("compute_52", true), ("sm_75", false), ("sm_7", false), ("sm_", false), ("70", false)]
+        {
+            assert_eq!(is_retired(target), expected, "{target}");
+        }
+    }
 
     #[test]
     fn hints() {

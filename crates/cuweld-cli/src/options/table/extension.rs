@@ -52,7 +52,7 @@ pub(super) const ROWS: &[Row] = &[
         Release, "release", "", Takes::Keyword { name: "release", allowed: RELEASES },
         "The release of CUDA whose rules to follow.",
     )
-    .details("Objects of newer releases are refused. The default is the newest release that an input names."),
+    .details("Objects of newer releases are refused. The default is the release of the toolkit that the linker is put into (cuweld shim), or the newest that an input names."),
     row(
         Compat, "compat", "", Takes::Keyword { name: "tool", allowed: TOOLS },
         "Make the file that this tool would make: its release, its note and its defects.",
