@@ -17,6 +17,18 @@ pub const TOOL: u32 = 2000;
 /// Version of the layout of both notes since CUDA 13.
 pub const LAYOUT_VERSION: u16 = 2;
 
+/// What CUDA 12 has in `.note.nv.cuver`: the version of the layout, the virtual architecture, and two words of which only this value was seen.
+#[must_use]
+pub fn encode_cuda_12(virtual_sm: u16) -> Vec<u8> {
+    let mut description = Vec::with_capacity(12);
+    description.extend_from_slice(&1u16.to_le_bytes());
+    description.extend_from_slice(&virtual_sm.to_le_bytes());
+    description.extend_from_slice(&[1u32.to_le_bytes(); 2].concat());
+    let mut out = Vec::new();
+    Note { name: OWNER, kind: CUDA_INFO, description: &description }.encode(&mut out);
+    out
+}
+
 /// One note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note<'data> {
@@ -134,8 +146,14 @@ impl<'data> ToolNote<'data> {
     /// The whole note, as a section holds it.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
+        self.encode_with_version(LAYOUT_VERSION)
+    }
+
+    /// The whole note with another version of the layout: CUDA 12 has the number of the toolkit there.
+    #[must_use]
+    pub fn encode_with_version(&self, version: u16) -> Vec<u8> {
         let strings = [self.object, self.tool, self.version, self.build, self.options];
-        let mut description = u32::from(LAYOUT_VERSION).to_le_bytes().to_vec();
+        let mut description = u32::from(version).to_le_bytes().to_vec();
         let mut offset = 0_u32;
         for string in strings {
             description.extend_from_slice(&offset.to_le_bytes());

@@ -179,6 +179,8 @@ macro_rules! rules {
 rules! {
     Cuda13Files 130
         "Files have the header of CUDA 13, and notes.";
+    StubsStandAlone 131
+        "In a table of unified functions, every stub is filled up by itself, and nothing stands behind the last.";
     DynamicSharedAligned 131
         "Dynamic shared memory starts at a multiple of its section's alignment, not of 16.";
     OpportunisticFinalizationImplied 131
@@ -197,6 +199,8 @@ rules! {
         "A file without functions runs as it is on all GPUs of its family.";
     WeakAmongGlobals 134
         "Weak symbols stand among the global symbols.";
+    SharedOfOneKernelLocal 134
+        "A shared variable in the memory of one kernel has a symbol of local binding.";
     CallGraphInBothViews 134
         "The Mercury view has its own call graph and prototypes.";
     PreexitRecords 134

@@ -108,7 +108,7 @@ imitations! {
     AcceleratedForPlain "13.0" to "13.0", ["accelerated_elsewhere"],
         "Links code for an `a` target for one without the letter.",
         "It runs on one GPU alone, and the output claims to run on others.";
-    VirtualTargetOfTwoViews "13.0", ["virtual_target_two_views"],
+    VirtualTargetOfTwoViews "13.0" to "13.0", ["virtual_target_two_views"],
         "Where the target is virtual (`compute_100`), refuses all objects from `sm_100` on.",
         "One for that GPU or an older one is as good there as before `sm_100`.";
     FramesOfReplacedCopies "13.0", ["weak_frames"],

@@ -1,8 +1,8 @@
 //! What a link is asked to do.
 
 use crate::imitations::{Imitation, Imitations};
-use cubin::note::ToolNote;
-use cubin::release::Release;
+use cubin::note::{LAYOUT_VERSION, ToolNote};
+use cubin::release::{Release, Rule};
 use cubin::target::{Target, Views};
 use cubin::unified::{Index, NotAnIndex};
 
@@ -244,9 +244,11 @@ impl ToolNoteText {
         }
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        ToolNote { object: &self.object, tool: &self.tool, version: &self.version, build: &self.build, options: &self.options }
-            .encode()
+    /// The note as a release writes it.
+    pub(crate) fn encode(&self, release: &Release) -> Vec<u8> {
+        let Self { object, tool, version, build, options } = self;
+        let layout = if release.has(Rule::Cuda13Files) { LAYOUT_VERSION } else { release.toolkit };
+        ToolNote { object, tool, version, build, options }.encode_with_version(layout)
     }
 }
 

@@ -15,7 +15,7 @@ use super::resolve::Fate;
 use super::stages::Planned;
 use crate::id::{FileId, FunctionId, IdMap, IdSet, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::Imitation;
-use crate::propagated::{Combine, PROPAGATED, propagated_row};
+use crate::propagated::{Combine, PROPAGATED, PropagatedAttribute, propagated_row};
 use crate::views::{PerView, View};
 use cubin::info::{self, Attribute, Record, format};
 use cubin::release::Rule;
@@ -286,7 +286,7 @@ impl<'data> Facts<'_, 'data> {
         records.clear();
         if let Some(file) = self.read(function, view, records) {
             let has_version = || records.iter().any(|record| record.attribute == Attribute::MERCURY_ISA_VERSION);
-            if self.options.target.views == Views::Two && !has_version() {
+            if self.options.target.views == Views::Two && self.inputs.release().has(Rule::Cuda13Files) && !has_version() {
                 out.value(format::HALF, Attribute::MERCURY_ISA_VERSION, OLDEST_MERCURY);
             }
             for record in records.iter().rev().filter(|record| !is_tail(record)) {
@@ -416,6 +416,7 @@ impl<'data> Facts<'_, 'data> {
         properties: Option<&Properties>,
         out: &mut Encoded,
     ) {
+        let has_records_of_barriers = !self.options.target.is_of_cuda_12(self.inputs.release());
         let return_stack = properties.map_or(Some(0), |properties| properties.return_stack);
         if return_stack != Some(0) && attributes.return_stack.is_none() {
             out.words(Attribute::CRS_STACK_SIZE, &[return_stack.map_or(UNKNOWN, |size| size as u32)]);
@@ -429,11 +430,12 @@ impl<'data> Facts<'_, 'data> {
             }
         }
         if let Some(properties) = properties {
-            for row in properties.new_records.iter().map(|&row| &PROPAGATED[row]) {
+            let is_in_flags = |row: &&PropagatedAttribute| row.attribute == Attribute::NUM_BARRIERS && !has_records_of_barriers;
+            for row in properties.new_records.iter().map(|&row| &PROPAGATED[row]).filter(|row| !is_in_flags(row)) {
                 self.propagated_record(row.attribute, row.format, properties, out);
             }
         }
-        if let (Some(value), None) = (attributes.barriers_of_section, properties) {
+        if let (Some(value), None, true) = (attributes.barriers_of_section, properties, has_records_of_barriers) {
             out.value(format::BYTE, Attribute::NUM_BARRIERS, value);
         }
     }

@@ -79,9 +79,9 @@ static ROWS: [Row; 11] = [
     until(Rule::TensorCoreGenerationByAll, row(Tag::INST_TCGEN05_MMA, format::BYTE, Combine::LargestUnlessZeroByField, Absent::Counts(0))),
     since(Rule::TensorCoreGenerationByAll, row(Tag::INST_TCGEN05_MMA, format::BYTE, Combine::LargestUnlessZeroByField, Absent::Drops)),
     row(Tag::ENABLE_OPPORTUNISTIC_FINALIZATION, format::BYTE, Combine::Agreed(1), Absent::Counts(1)),
-    until(Rule::FinalizerIsaVersion, row(Tag::MERCURY_ISA_MAJOR_MINOR_VERSION, format::HALF, Combine::Largest, Absent::Counts(0x0100))),
+    since(Rule::Cuda13Files, until(Rule::FinalizerIsaVersion, row(Tag::MERCURY_ISA_MAJOR_MINOR_VERSION, format::HALF, Combine::Largest, Absent::Counts(0x0100)))),
     since(Rule::FinalizerIsaVersion, row(Tag::MERCURY_ISA_MAJOR_MINOR_VERSION, format::HALF, Combine::Largest, Absent::Ignored)),
-    row(Tag::CAN_FASTPATH_FINALIZE, format::SIZED, Combine::FastPath, Absent::Ignored),
+    since(Rule::Cuda13Files, row(Tag::CAN_FASTPATH_FINALIZE, format::SIZED, Combine::FastPath, Absent::Ignored)),
     since(Rule::FinalizerVersion, row(Tag::CUDA_INTERNAL_TARGET, format::BYTE, Combine::Largest, Absent::Counts(2))),
     since(Rule::FinalizerIsaVersion, row(Tag::FINALIZER_ISA_VERSION, format::HALF, Combine::Largest, Absent::Counts(0x0100))),
     since(Rule::FinalizerVersion, row(Tag::FINALIZER_VERSION, format::HALF, Combine::Finalizer, Absent::Drops)),
@@ -152,7 +152,9 @@ pub(super) fn make(facts: &Output<'_, '_>) -> Vec<u8> {
     let order = order(&said, release, target.views);
     let mut bytes = Vec::new();
     let accelerated = u16::from(target.variant == Variant::Accelerated);
-    value(Tag::CUDA_ACCELERATOR_TARGET, format::BYTE, accelerated).encode(&mut bytes);
+    if release.has(Rule::Cuda13Files) {
+        value(Tag::CUDA_ACCELERATOR_TARGET, format::BYTE, accelerated).encode(&mut bytes);
+    }
     for tag in order {
         let first = || said.iter().flat_map(|said| &said.records).find(|record| record.attribute.0 == tag.0);
         match Row::of(tag, release) {

@@ -9,6 +9,7 @@ use crate::phases::number::FileSection;
 use crate::views::View;
 use cubin::elf::{SHF_INFO_LINK, SHT_NOTE};
 use cubin::note::CudaInfo;
+use cubin::release::{Release, Rule};
 use cubin::relocation::{Part, RelocationType};
 use cubin::section::SectionType;
 
@@ -38,6 +39,11 @@ impl ToolNotes {
 }
 
 impl CudaNote {
+    /// Its name in files of a release.
+    pub fn name(release: &Release) -> &'static str {
+        if release.has(Rule::Cuda13Files) { ".note.nv.cuinfo" } else { ".note.nv.cuver" }
+    }
+
     /// What it starts with.
     pub fn shape(has_compat: bool) -> Shape {
         Shape::new(SectionType(SHT_NOTE), 0x0100_0000 | if has_compat { SHF_INFO_LINK } else { 0 }, 4)
@@ -64,6 +70,10 @@ impl SectionKind for ToolNotes {
         InViews::Once
     }
 
+    fn has_symbol(&self, settled: &Settled<'_, '_>, _id: SectionId) -> bool {
+        settled.inputs.release().has(Rule::Cuda13Files)
+    }
+
     fn bytes(&self, output: &Output<'_, '_>, _part: FileSection) -> Bytes {
         Bytes::Made(tools(output))
     }
@@ -77,6 +87,10 @@ impl SectionKind for CudaNote {
     fn link_and_info(&self, output: &Output<'_, '_>, _part: FileSection) -> (u32, u32) {
         let number = |id: SectionId| output.numbering.section(id, View::Machine);
         (output.plan.tool_notes().map_or(0, number), output.plan.compatibility().map_or(0, number))
+    }
+
+    fn has_symbol(&self, settled: &Settled<'_, '_>, _id: SectionId) -> bool {
+        settled.inputs.release().has(Rule::Cuda13Files)
     }
 
     fn bytes(&self, output: &Output<'_, '_>, _part: FileSection) -> Bytes {
@@ -132,7 +146,7 @@ fn relocation_actions() -> [u8; 16] {
 
 /// The linker's own note, then those of the inputs, in link order. A relocatable output has the linker's alone.
 fn tools(facts: &Output<'_, '_>) -> Vec<u8> {
-    let mut bytes = facts.options.note.encode();
+    let mut bytes = facts.options.note.encode(facts.inputs.release());
     if facts.options.executable() {
         let ids = facts.inputs.files().iter().flat_map(|object| object.sections.iter().chain(object.machine_sections.iter()));
         let sections = ids.map(|id| &facts.inputs.sections()[id]).filter(|section| section.role == Role::ToolNotes);
@@ -147,6 +161,10 @@ fn tools(facts: &Output<'_, '_>) -> Vec<u8> {
 fn cuda(facts: &Output<'_, '_>) -> Vec<u8> {
     let oldest = facts.inputs.files().iter().filter_map(|file| file.virtual_sm).min();
     let virtual_sm = oldest.unwrap_or(facts.options.target.number);
-    CudaInfo { note_version: cubin::note::LAYOUT_VERSION, virtual_sm: virtual_sm as u16, toolkit: facts.inputs.release().toolkit }
-        .encode()
+    let release = facts.inputs.release();
+    match release.has(Rule::Cuda13Files) {
+        true => CudaInfo { note_version: cubin::note::LAYOUT_VERSION, virtual_sm: virtual_sm as u16, toolkit: release.toolkit }
+            .encode(),
+        false => cubin::note::encode_cuda_12(virtual_sm as u16),
+    }
 }

@@ -9,9 +9,9 @@ use crate::phases::merge::{Local, OutputSection, Placement};
 use crate::phases::number::{Entries, Extent, FileSection};
 use crate::phases::relocate::{MISSING_VARIABLE, is_missing_from_relocatable};
 use crate::phases::resolve::{Symbol, is_dynamic, is_internal, is_shared_variable};
-use crate::stubs;
 use crate::views::View;
 use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SymbolRecord};
+use cubin::release::Rule;
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind, info, other};
 use rayon::prelude::*;
@@ -53,7 +53,8 @@ impl SectionKind for SymbolTable {
 
     /// The symbols of parameters are local, but come last in the machine view, so that no global symbol is the first behind the locals.
     fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
-        let info = match part.view == View::Machine && output.numbering.has_machine_entries() {
+        let counts_all = output.numbering.has_machine_entries() && output.inputs.release().has(Rule::Cuda13Files);
+        let info = match part.view == View::Machine && counts_all {
             true => output.numbering.symbols(View::Machine) as u32,
             false => output.numbering.first_global(),
         };
@@ -236,7 +237,7 @@ impl Output<'_, '_> {
         let position = self.position(id, symbol, is_shared, view);
         let record = SymbolRecord {
             name,
-            info: info(symbol.binding, self.kind(symbol, view)),
+            info: info(if is_shared { self.shared_binding(id, symbol) } else { symbol.binding }, self.kind(symbol, view)),
             other: self.other(symbol, is_shared, view),
             section: if position.common { SHN_COMMON } else { 0 },
             value: position.value,
@@ -246,6 +247,13 @@ impl Output<'_, '_> {
             },
         };
         (record, position.section)
+    }
+
+    /// The binding of a shared variable.
+    fn shared_binding(&self, id: SymbolId, symbol: &Symbol) -> Binding {
+        let is_of_one_kernel = || self.layout.shared().address(id).is_some_and(|address| address.kernel.is_some());
+        let is_local = self.options.executable() && self.inputs.release().has(Rule::SharedOfOneKernelLocal);
+        if is_local && symbol.definition.is_some() && is_of_one_kernel() { Binding::LOCAL } else { symbol.binding }
     }
 
     /// The type of a symbol: in an executable, that of a variable does not say any more that its memory space is known.
@@ -286,7 +294,7 @@ impl Output<'_, '_> {
     fn machine_size(&self, function: FunctionId, symbol: &Symbol) -> u64 {
         let two_views = self.numbering.has_two_views();
         if two_views && let Some(slot) = self.unified.slot(function) {
-            return stubs::machine_symbol_size(slot, self.unified.stubs().len());
+            return self.unified.shape().machine_symbol_size(slot, self.unified.stubs().len());
         }
         let Some(definition) = symbol.definition else { return symbol.size };
         let alias_of = self.resolution.functions()[function].alias_of.filter(|_| two_views);
@@ -312,7 +320,7 @@ impl Output<'_, '_> {
     /// Where a function is that is defined.
     fn function_position(&self, function: FunctionId, definition: InputSymbolId, view: View) -> Position {
         let value = match self.unified.slot(function) {
-            Some(slot) if view == View::Machine && self.numbering.has_two_views() => stubs::machine_value(slot),
+            Some(slot) if view == View::Machine && self.numbering.has_two_views() => self.unified.shape().machine_value(slot),
             Some(slot) => slot,
             None if view == View::Machine => self.inputs.machine_symbol(definition).value,
             None => self.inputs.symbols()[definition].value,

@@ -8,7 +8,6 @@ use crate::phases::load::UnifiedTable;
 use crate::phases::merge::{OutputSection, Piece};
 use crate::phases::number::FileSection;
 use crate::phases::unified::Unified;
-use crate::stubs;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR};
 use cubin::section::SectionType;
@@ -95,8 +94,8 @@ impl SectionKind for UnifiedStubs {
     }
 
     /// The Mercury code of a table of stubs is nobody's code any more, but counted anew.
-    fn offset_of(&self, _unified: &Unified, piece: Piece, offset: u64, view: View) -> Option<u64> {
-        Some(if view == View::Mercury { stubs::mercury_offset(piece.offset) } else { piece.offset + offset })
+    fn offset_of(&self, unified: &Unified, piece: Piece, offset: u64, view: View) -> Option<u64> {
+        Some(if view == View::Mercury { unified.shape().mercury_offset(piece.offset) } else { piece.offset + offset })
     }
 
     fn is_needed(&self, settled: &Settled<'_, '_>, id: SectionId) -> bool {
@@ -117,12 +116,13 @@ impl SectionKind for UnifiedStubs {
         by_slot.sort_unstable();
         let data: Vec<&[u8]> = by_slot.into_iter().map(|(_, section)| output.inputs.sections()[section].data).collect();
         if view == View::Machine {
-            let mut bytes = vec![0; stubs::machine_size(data.len()) as usize];
-            stubs::write_machine(&data, &mut bytes);
+            let shape = output.unified.shape();
+            let mut bytes = vec![0; shape.machine_size(data.len()) as usize];
+            shape.write_machine(&data, &mut bytes);
             return Bytes::Made(bytes);
         }
         // `load` has checked that capsules of stubs are like all others.
-        let mut bytes = data.first().and_then(|stub| stubs::capsule(stub, data.len())).unwrap_or_default();
+        let mut bytes = data.first().and_then(|stub| output.unified.shape().capsule(stub, data.len())).unwrap_or_default();
         name_companion(output, section, &mut bytes);
         Bytes::Made(bytes)
     }

@@ -16,7 +16,6 @@ use super::{Change, Draft, DraftPiece, Facts, Moved, Parts, Subject, word32, wor
 use crate::id::{FunctionId, InputSectionId};
 use crate::imitations::Imitation;
 use crate::phases::merge::OutputSection;
-use crate::stubs;
 use cubin::relocation::{Bits, Part};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -202,7 +201,7 @@ impl<'data> Facts<'_, 'data> {
                 }
                 moved.insert(frame.address(), start + ADDRESS as u64);
                 if let (Some(slot), Some((_, cie))) = (self.planned.unified.slot(subject.function), frames.cie) {
-                    let (size, unit) = stubs::frame(slot, self.planned.unified.stubs().len());
+                    let (size, unit) = self.planned.unified.shape().frame(slot, self.planned.unified.stubs().len());
                     frames.changes.push(Change { offset: start + SIZE as u64, field: WORD, value: size });
                     let unit = unit.map(|unit| Change { offset: cie + CODE_ALIGN as u64, field: BYTE, value: unit.into() });
                     frames.changes.extend(unit);

@@ -10,6 +10,7 @@
 //! the compiler made for device functions move to the kernels that reach them (see [`constants`]).
 
 mod constants;
+mod cuda_12;
 mod machine;
 mod plan;
 mod shared;

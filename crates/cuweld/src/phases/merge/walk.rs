@@ -15,14 +15,14 @@ use crate::phases::references::References;
 use crate::phases::resolve::{Fate, Part, Resolution};
 use crate::phases::unified::Unified;
 use crate::phases::usage::Usage;
-use crate::propagated::BARRIERS_SHIFT;
 use crate::sections::{
-    CallGraphRecords, Compatibility, CudaNote, Debug, FunctionCode, FunctionInfo, GlobalData, GlobalZero, Host, KeptRelocations,
-    KernelShared, ModuleConstants, ModuleInfo, ModuleShared, Prototypes, RelocationActions, ReservedShared, ResolvedRelocations,
-    SectionKind, Shape, StringTable, SymbolSectionNumbers, SymbolTable, ToolNotes, UnifiedIndexCopy,
+    CallGraphRecords, CudaNote, Debug, FunctionCode, FunctionInfo, GlobalData, GlobalZero, Host, KeptRelocations, KernelShared,
+    ModuleConstants, ModuleInfo, ModuleShared, Prototypes, RelocationActions, ReservedShared, ResolvedRelocations, SectionKind,
+    Shape, StringTable, SymbolSectionNumbers, SymbolTable, ToolNotes, UnifiedIndexCopy,
 };
 use crate::views;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR};
+use cubin::release::Rule;
 use cubin::symbol::{Binding, SymbolKind};
 use cubin::target::Views;
 use std::collections::HashMap;
@@ -137,7 +137,8 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// Creates the sections that every file starts with.
     fn create_fixed(&mut self) {
         let Facts { options, unified, .. } = *self.facts;
-        let has_notes = !options.target.is_of_cuda_12(self.facts.inputs.release());
+        let release = self.facts.inputs.release();
+        let has_notes = !options.target.is_of_cuda_12(release);
         let has_compat = options.target.has_compat && has_notes;
         self.create(Name::plain(".shstrtab"), &StringTable, StringTable::SHAPE);
         self.create(Name::plain(".strtab"), &StringTable, StringTable::SHAPE);
@@ -146,15 +147,15 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             self.create(Name::plain(".symtab_shndx"), &SymbolSectionNumbers, SymbolSectionNumbers::SHAPE);
         if has_notes {
             self.plan.fixed.tool_notes = Some(self.create(Name::plain(".note.nv.tkinfo"), &ToolNotes, ToolNotes::SHAPE));
-            self.plan.fixed.cuda_note = Some(self.create(Name::plain(".note.nv.cuinfo"), &CudaNote, CudaNote::shape(has_compat)));
+            self.plan.fixed.cuda_note =
+                Some(self.create(Name::plain(CudaNote::name(release)), &CudaNote, CudaNote::shape(has_compat)));
         }
         if unified.has_functions() && options.executable() {
             self.unified_entries(".nv.uft.entry", UnifiedTable::Functions, ENTRIES_IN_FRONT_ALIGN);
         }
         self.create(Name::plain(".nv.info"), &ModuleInfo, ModuleInfo::SHAPE);
-        if has_compat {
-            let id = self.create(Name::plain(".nv.compat"), &Compatibility, Compatibility::SHAPE);
-            self.plan.fixed.compatibility = Some(id);
+        if has_compat && release.has(Rule::Cuda13Files) {
+            self.create_compatibility();
         }
         if options.unified_index.is_some() {
             let id = self.create(Name::plain(UnifiedIndexCopy::NAME), &UnifiedIndexCopy, UnifiedIndexCopy::SHAPE);
@@ -277,10 +278,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let text = match self.plan.functions[function].text {
             Some(text) => text,
             None => {
-                // In an executable, a record says what the upper flags of old objects say.
-                let barriers = section.flags >> BARRIERS_SHIFT << BARRIERS_SHIFT;
-                let keeps = self.facts.properties.of(function).is_some_and(|properties| properties.keeps_barriers_of_section);
-                let kept = if self.facts.options.executable() && !keeps { 0 } else { barriers };
+                let kept = self.facts.barriers_in_flags(function, section.flags);
                 let shape = Shape { flags: SHF_ALLOC | SHF_EXECINSTR | kept, ..Shape::of(section) };
                 let section_name = if section.is_stub() { Name::plain(section.name) } else { Name::of_function(".text.", name) };
                 let text = self.create(section_name, &FunctionCode, shape);
@@ -480,6 +478,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 self.info_section(function, place.section);
             }
         }
+        sections().for_each(|id| self.meet_compatibility(inputs.sections()[id].role));
         for id in sections() {
             let section = &inputs.sections()[id];
             let (Role::Relocations { explicit_addends }, Some(target)) = (section.role, section.target) else { continue };

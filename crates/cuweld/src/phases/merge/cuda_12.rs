@@ -1,0 +1,44 @@
+//! What files of CUDA 12 have elsewhere: barriers in the upper flags of code sections, and `.nv.compat` where the first object has it.
+
+use super::Facts;
+use super::plan::Name;
+use super::walk::Walk;
+use crate::id::FunctionId;
+use crate::phases::load::Role;
+use crate::phases::propagate::barriers;
+use crate::propagated::BARRIERS_SHIFT;
+use crate::sections::Compatibility;
+use cubin::target::Views;
+
+impl Facts<'_, '_> {
+    /// What the flags of a function's code say of barriers, when those of its object are `flags`. In an executable of CUDA 13 a record says it;
+    /// in one of CUDA 12, a kernel's flags say what is true of all that it reaches.
+    pub(super) fn barriers_in_flags(&self, function: FunctionId, flags: u64) -> u64 {
+        let own = flags >> BARRIERS_SHIFT << BARRIERS_SHIFT;
+        let properties = self.properties.of(function);
+        if !self.options.executable() || properties.is_some_and(|properties| properties.keeps_barriers_of_section) {
+            return own;
+        }
+        match (self.options.target.is_of_cuda_12(self.inputs.release()), properties) {
+            (false, _) => 0,
+            (true, None) => own,
+            (true, Some(properties)) => u64::from(barriers(properties).unwrap_or(0)) << BARRIERS_SHIFT,
+        }
+    }
+}
+
+impl Walk<'_, '_> {
+    /// Creates `.nv.compat`.
+    pub(super) fn create_compatibility(&mut self) {
+        let id = self.create(Name::plain(".nv.compat"), &Compatibility, Compatibility::SHAPE);
+        self.plan.fixed.compatibility = Some(id);
+    }
+
+    /// Creates `.nv.compat` at the first object's, if it was not created in front of everything.
+    pub(super) fn meet_compatibility(&mut self, role: Role) {
+        let is_missing = role == Role::Compatibility && self.plan.fixed.compatibility.is_none();
+        if is_missing && self.facts.options.target.views == Views::Two {
+            self.create_compatibility();
+        }
+    }
+}
