@@ -61,6 +61,8 @@ const ROWS: &[Row] = &[
     row(3040, "single_kernel:a.cubin --max-unpacked=1K -o out", "error[CW3040]: The result would have "),
     row(3043, "32_bits.cubin -o out", "error[CW3043]: Input file '32_bits.cubin' size does not match target '-m64'\n"),
     row(3044, "abi.cubin -o out", "error[CW3044]: Input file 'abi.cubin' abi does not match\n"),
+    row(3212, "shared_dynamic_aligned:a.cubin shared_dynamic_aligned:b.cubin --extra-warnings -o out",
+        "warning[CW3212]: Shared array 'dyn' is aligned to 128 bytes in '"),
     row(3401, "verbose:a.cubin verbose:b.cubin -v -o out --diagnostics=json", r#"{"severity":"info","code":"CW3401","message":""#),
     row(3402, "verbose:a.cubin verbose:b.cubin -v -o out --diagnostics=json",
         r#"{"severity":"info","code":"CW3402","message":"Function properties for '"#),

@@ -281,6 +281,9 @@ messages! {
     3211 Error NoCode { name: String } "'{name}' has no code in the result"
         "A kernel, or a function that one of them calls, would be in the result without its code. That is a mistake of the linker, or an \
          object is damaged in a way that was not found before.";
+    3212 Warning DynamicSharedTypes { name: String, file: String, align: u64, first: String, first_align: u64 } "Shared array '{name}' is aligned to {align} bytes in '{file}', but to {first_align} in '{first}'"
+        "An extern __shared__ array is the same memory in every unit, so that units which declare it with different types overwrite each \
+         other's values. The wider alignment is used. Objects before CUDA 13.1 do not tell, and types of one alignment look alike.";
     3300 Warning LimitedByInput { file: String, number: u32 } "Output is limited to run on SM Arch '{number}' only due to limitations in input file {file}"
         "The object holds machine code alone, without the form from which code for other GPUs of the family is made.";
     3301 Warning LimitedByMissingProperty { file: String, number: u32, property: &'static str } "Output is limited to run on SM Arch '{number}' only, due to missing attribute '{property}' in input file '{file}'"

@@ -2,14 +2,14 @@
 
 use super::Facts;
 use crate::diagnostics::{Expansion, Message, Report, printable};
-use crate::id::{FunctionId, IdMap, PrototypeId};
+use crate::id::{FunctionId, IdMap, InputSymbolId, PrototypeId};
 use crate::imitations::Imitation;
 use crate::phases::callgraph::CallGraph;
 use crate::phases::layout::TEXTURE_KINDS;
 use crate::phases::live::LiveSet;
-use crate::phases::load::InputRelocation;
+use crate::phases::load::{InputRelocation, Inputs};
 use crate::phases::propagate::barriers;
-use crate::phases::resolve::Resolution;
+use crate::phases::resolve::{Resolution, is_dynamic};
 use crate::propagated::propagated_row;
 use crate::sections::Memory;
 use cubin::info::Attribute;
@@ -22,6 +22,22 @@ use std::fmt::Write;
 pub fn warn_of_functions_never_called(resolution: &Resolution<'_>, live: &LiveSet, report: &mut Report) {
     for &function in live.never_called() {
         report.say(Message::NeverCalled { name: resolution.name(function).into() });
+    }
+}
+
+/// Warns of dynamic shared memory that units declare with types of different alignments. Objects before CUDA 13.1 do not tell any.
+pub fn warn_of_dynamic_shared_types(inputs: &Inputs<'_>, resolution: &Resolution<'_>, report: &mut Report) {
+    let file_of = |mention: InputSymbolId| inputs.files()[inputs.file_of_symbol(mention)].name.to_owned();
+    for (mention, declared) in inputs.symbols().enumerate() {
+        let Some(symbol) = resolution.meaning(mention).map(|id| &resolution.symbols()[id]).filter(|symbol| is_dynamic(symbol))
+        else {
+            continue;
+        };
+        let (align, first_align) = (declared.value, inputs.symbols()[symbol.first].value);
+        if align != first_align && align != 0 && first_align != 0 {
+            let (file, first, name) = (file_of(mention), file_of(symbol.first), declared.name.to_owned());
+            report.say(Message::DynamicSharedTypes { name, file, align, first, first_align });
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use super::propagate::KernelProperties;
 use super::resolve::Resolution;
 use super::usage::Usage;
 use crate::diagnostics::{Failure, Report};
+use crate::imitations::Imitation;
 use crate::observer::Outline;
 use crate::options::Options;
 
@@ -59,6 +60,9 @@ pub fn check(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Outline, Fail
     reserved::check(facts, report);
     if options.executable() {
         registers::check(facts, report);
+    }
+    if options.extra_warnings && !options.imitates(Imitation::FirstDynamicAlignment) {
+        listing::warn_of_dynamic_shared_types(inputs, resolution, report);
     }
     if options.verbose {
         facts.list_resources(report);
