@@ -10,6 +10,8 @@ mod containers;
 #[cfg(unix)]
 mod contradictions;
 #[cfg(unix)]
+mod object;
+#[cfg(unix)]
 mod products;
 mod whole;
 

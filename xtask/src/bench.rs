@@ -6,7 +6,7 @@
 mod axes;
 mod host;
 mod inputs;
-mod measure;
+pub(crate) mod measure;
 mod page;
 mod plot;
 mod ptx;

@@ -8,6 +8,7 @@ mod bench;
 mod bless;
 mod ci;
 mod fuzz;
+mod growth;
 mod mutate;
 mod nightly;
 mod random;
@@ -24,6 +25,7 @@ const TASKS: &[(&str, &str, Task)] = &[
     ("bless", "refresh the stored inputs and results of tests/cases, and say what changed", bless::main),
     ("ci", "check everything that must hold before a change goes in", ci::main),
     ("fuzz", "feed the readers and the linker inputs that a fuzzer makes up", fuzz::main),
+    ("growth", "see how time and memory grow where many of one thing meet many of another", growth::main),
     ("mutate", "link damaged files and see that nothing worse than an error comes of it", mutate::main),
     ("nightly", "what takes hours: the linkers of every release, objects of two releases, packages and hosts", nightly::main),
     ("random", "link random programs with the reference and with a linker under test", random::main),

@@ -70,9 +70,36 @@ fn wait_until(child: &mut Child, begin: Instant, limit: Duration) -> (bool, f64)
     })
 }
 
+/// What a program takes.
+#[derive(Copy, Clone, Debug, Default)]
+pub(crate) struct Costs {
+    /// The processor's time.
+    pub(crate) seconds: f64,
+    /// The most memory it had.
+    pub(crate) peak_bytes: u64,
+}
+
+impl Costs {
+    /// The least of two runs.
+    pub(crate) fn least(self, other: Self) -> Self {
+        Costs { seconds: self.seconds.min(other.seconds), peak_bytes: self.peak_bytes.min(other.peak_bytes) }
+    }
+}
+
+/// Runs a program to its end, and says what it took.
+pub(crate) fn costs(command: &mut Command) -> std::io::Result<Costs> {
+    _ = fs::write("/proc/self/clear_refs", "5");
+    let child = command.spawn()?;
+    let system::Ended { status, kibibytes, seconds } = system::reap(child.id())?;
+    match ExitStatus::from_raw(status).signal() {
+        Some(signal) => Err(std::io::Error::other(format!("signal {signal}"))),
+        None => Ok(Costs { seconds, peak_bytes: kibibytes * 1024 }),
+    }
+}
+
 /// How a process that has ended did so, and the most memory it had, in bytes.
 fn reap(child: &Child) -> std::io::Result<(ExitStatus, u64)> {
-    let (status, kibibytes) = system::reap(child.id())?;
+    let system::Ended { status, kibibytes, .. } = system::reap(child.id())?;
     Ok((ExitStatus::from_raw(status), kibibytes * 1024))
 }
 
@@ -140,8 +167,18 @@ mod system {
         }
     }
 
-    /// Reaps a child that has ended: its status as the system has it, and the most memory it had, in KiB.
-    pub(super) fn reap(process: u32) -> io::Result<(i32, u64)> {
+    /// How a child ended.
+    pub(super) struct Ended {
+        /// Its status as the system has it.
+        pub(super) status: i32,
+        /// The most memory it had.
+        pub(super) kibibytes: u64,
+        /// The processor's time.
+        pub(super) seconds: f64,
+    }
+
+    /// Waits for the end of a child.
+    pub(super) fn reap(process: u32) -> io::Result<Ended> {
         let process = libc::pid_t::try_from(process).map_err(io::Error::other)?;
         // SAFETY: the call writes to `status` and `usage`, which are of the types it wants and may hold any bits.
         let (result, status, usage) = unsafe {
@@ -153,7 +190,12 @@ mod system {
         if result != process {
             return Err(io::Error::last_os_error());
         }
-        Ok((status, u64::try_from(usage.ru_maxrss).unwrap_or(0)))
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        Ok(Ended {
+            status,
+            kibibytes: u64::try_from(usage.ru_maxrss).unwrap_or(0),
+            seconds: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::diagnostics::{Diagnostic, Expansion, Message, Report, printable};
 use crate::id::{FunctionId, Id, IdMap, PrototypeId};
 use crate::options::{NameStyle, Options};
 use crate::phases::explain::path;
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// For how many errors it is shown on which way the function is called. To find one takes a search of the whole program.
@@ -56,16 +57,24 @@ impl Facts<'_, '_> {
         let place_of_code = |function: FunctionId| self.plan.function(function).text;
         let registers_of = |function: FunctionId| self.attributes.of(function).registers;
         let mut steps: Vec<(FunctionId, usize)> = Vec::new();
-        for (position, &kernel) in kernels.iter().enumerate() {
-            let mut callees: Vec<FunctionId> = reach.of(kernel).collect();
+        // Those that use more registers than all before them, once for all kernels that reach the same.
+        let ascent = |callees: &[FunctionId]| {
+            let mut callees = callees.to_vec();
             callees.sort_by_key(|&function| place_of_code(function));
-            let mut current = registers_of(kernel);
-            for function in callees {
-                if registers_of(function) > current {
-                    current = registers_of(function);
-                    steps.push((function, position));
-                }
-            }
+            let mut most = 0;
+            callees.retain(|&function| {
+                let before = most;
+                most = before.max(registers_of(function));
+                most > before
+            });
+            callees
+        };
+        let mut ascents: HashMap<usize, Vec<FunctionId>> = HashMap::new();
+        for (position, &kernel) in kernels.iter().enumerate() {
+            let Some((number, callees)) = reach.set_of(kernel) else { continue };
+            let ascent = ascents.entry(number).or_insert_with(|| ascent(callees));
+            let raises = |function: &&FunctionId| registers_of(**function) > registers_of(kernel);
+            steps.extend(ascent.iter().filter(raises).map(|&function| (function, position)));
         }
         steps.sort_by_key(|&(function, position)| (place_of_code(function), position));
         let mut explained = 0;

@@ -92,6 +92,13 @@ pub struct Reach {
 }
 
 impl Reach {
+    /// The functions of interest that a kernel reaches by calls, in ascending order, with a number that kernels with the same have in
+    /// common.
+    pub fn set_of(&self, kernel: FunctionId) -> Option<(usize, &[FunctionId])> {
+        let (number, _) = *self.kernels.get(&kernel)?;
+        Some((number, self.sets.get(number)?))
+    }
+
     /// The functions of interest that a kernel reaches, itself included; all but itself in ascending order.
     pub fn of(&self, kernel: FunctionId) -> impl Iterator<Item = FunctionId> + '_ {
         let (set, itself) = self.kernels.get(&kernel).copied().unwrap_or((usize::MAX, false));
