@@ -119,7 +119,7 @@ fn linked_where(name: &str, value: &str, words: &[&str]) -> (bool, String) {
     let out = folder.path().join("out.cubin");
     let output = Command::new(env!("CARGO_BIN_EXE_cuweld"))
         .current_dir(inputs("recursion"))
-        .args(["a.cubin", "b.cubin", "c.cubin", "-o"])
+        .args(["-suppress-stack-size-warning", "a.cubin", "b.cubin", "c.cubin", "-o"])
         .arg(&out)
         .args(words)
         .env(name, value)
