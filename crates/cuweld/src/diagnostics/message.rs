@@ -256,6 +256,9 @@ messages! {
     3113 Error LargeParameters {} "For kernel functions with parameter size higher than 4k bytes on sm_7x and sm_8x, all objects must be compiled with 12.1 or later"
         "Kernels with more than about 4 KiB of parameters keep them elsewhere in their bank than objects of older toolkits expect. Compile those \
          again, or pass large parameters through a pointer.";
+    3114 Error TensorMemoryMismatch { file: String } "Object '{file}' cannot be linked due to version mismatch. Objects using tcgen05 in 12.x cannot be linked with 13.0 or later, they must be rebuilt with latest compiler"
+        "Compilers of CUDA 12 and 13 record in different ways which tensor memory is allocated, so that code of one does not see what code of \
+         the other allocates. Compile all objects that use tensor memory with the same toolkit.";
     3201 Error RegisterLimit { kernel: String, limit: u32, function: String, registers: u32 } "entry function '{kernel}' with max regcount of {limit} calls function '{function}' with regcount of {registers}"
         "A kernel was compiled under a register limit (launch bounds, maxnreg, -maxrregcount) that a function it calls exceeds. \
          Compile that function with -maxrregcount, or relax the kernel's limit.";

@@ -15,14 +15,26 @@ use crate::views::TEXTURE_SLOTS;
 use cubin::target::Views;
 
 impl<'data> Walk<'_, 'data> {
-    /// A shared variable of the system: behind those that are there, at its alignment, which is its value.
+    /// A shared variable of the system.
     pub(super) fn reserved_variable(&mut self, id: SymbolId, mention: InputSymbolId, section: InputSectionId) {
-        let row = &self.facts.inputs.symbols()[mention];
-        let Some(place) = self.plan.at(section) else { return };
-        let output = &mut self.plan.sections[place.section];
-        let offset = output.size.next_multiple_of(row.value.max(1));
-        output.size = offset + row.size;
-        self.plan.reserved.insert(id, offset);
+        if let Some(place) = self.plan.at(section) {
+            self.reserved.push((id, mention, place.section));
+        }
+    }
+
+    /// Places the shared variables of the system: the widest alignment first, which is their value, and of these the last.
+    pub(super) fn place_reserved(&mut self) {
+        let symbols = self.facts.inputs.symbols();
+        let align = |mention: InputSymbolId| symbols[mention].value.max(1);
+        let mut variables = std::mem::take(&mut self.reserved);
+        variables.reverse();
+        variables.sort_by_key(|&(_, mention, _)| std::cmp::Reverse(align(mention)));
+        for (id, mention, section) in variables {
+            let output = &mut self.plan.sections[section];
+            let offset = output.size.next_multiple_of(align(mention));
+            output.size = offset + symbols[mention].size;
+            self.plan.reserved.insert(id, offset);
+        }
     }
 
     /// The parameters of a kernel. Behind them the linker adds slots for textures, so relocations come with them.

@@ -94,6 +94,8 @@ pub(super) struct Walk<'facts, 'data> {
     pub(super) plan: Plan<'data>,
     /// Sections that inputs share by name.
     pub(super) by_name: HashMap<&'data str, SectionId, foldhash::fast::RandomState>,
+    /// Shared variables of the system, where they are mentioned, and their section.
+    pub(super) reserved: Vec<(SymbolId, InputSymbolId, SectionId)>,
     /// Which shared variables are dynamic shared memory.
     pub(super) dynamic: IdMap<SymbolId, usize>,
     pub(super) small_constants: constants::SmallConstants<'data>,
@@ -126,6 +128,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 shared_variables: Vec::new(),
             },
             by_name: HashMap::default(),
+            reserved: Vec::new(),
             dynamic: IdMap::default(),
             small_constants: constants::SmallConstants::default(),
             constants: IdMap::default(),
@@ -557,6 +560,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         if !executable && self.facts.options.imitates(Imitation::RelocatableSettlesDynamicShared) {
             self.list_shared_instances();
         }
+        self.place_reserved();
         if executable {
             self.note_laid_out_shared();
             self.shared_where_needed();
