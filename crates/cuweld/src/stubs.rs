@@ -14,7 +14,7 @@ use cubin::unified::STUB_SIZE;
 
 /// How a table is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shape {
+pub enum TableForm {
     /// The second branch and its filling stand once, behind all stubs.
     #[default]
     CommonEnd,
@@ -44,7 +44,7 @@ const WAIT_INSIDE: u8 = 0xe2;
 /// Where the filling at the end begins in a separate stub.
 const FILLING_AT_END: usize = 6;
 
-impl Shape {
+impl TableForm {
     /// How a release makes tables.
     pub fn of(release: &Release) -> Self {
         if release.has(Rule::StubsStandAlone) { Self::Separate } else { Self::CommonEnd }
@@ -176,27 +176,27 @@ mod tests {
 
     #[test]
     fn symbols_are_counted_in_mercury_code() {
-        let values: Vec<u64> = (0..9).map(|slot| Shape::CommonEnd.machine_value(slot * STUB_SIZE)).collect();
+        let values: Vec<u64> = (0..9).map(|slot| TableForm::CommonEnd.machine_value(slot * STUB_SIZE)).collect();
         assert_eq!(values, [0, 0x60, 0xc0, 0x120, 0x190, 0x200, 0x260, 0x2c0, 0x320]);
-        let sizes: Vec<u64> = (0..5).map(|slot| Shape::CommonEnd.machine_symbol_size(slot * STUB_SIZE, 5)).collect();
+        let sizes: Vec<u64> = (0..5).map(|slot| TableForm::CommonEnd.machine_symbol_size(slot * STUB_SIZE, 5)).collect();
         assert_eq!(sizes, [0x300, 0x60, 0x60, 0x70, 0x170]);
-        assert_eq!(Shape::CommonEnd.machine_symbol_size(0, 1), 0x100);
+        assert_eq!(TableForm::CommonEnd.machine_symbol_size(0, 1), 0x100);
     }
 
     #[test]
     fn capsules_grow_by_stubs() {
         let stub = [0x18, 0, 0, 0, 1, 0, 0, 0xc0, 7, 0, 0, 0, 0x3e, 0, 0, 0, 0x42, 0x0a, 2, 0x0e, 0x50, 1];
         let two = [0, 0, 0, 0, 1, 0, 0, 0xc0, 17, 0, 0, 0, 0xfe, 0xfe, 0, 0, 0x42, 0x0a, 2, 0x0e, 0x42, 0x0a, 2, 0x0e, 0x50, 4];
-        assert_eq!(Shape::CommonEnd.capsule(&stub, 2).as_deref(), Some(&two[..]));
-        assert_eq!(Shape::CommonEnd.capsule(&stub, 4).map(|capsule| capsule.len()), Some(12 + 8 + 16 + 2));
-        assert_eq!(Shape::CommonEnd.capsule(&stub[..18], 1), None);
+        assert_eq!(TableForm::CommonEnd.capsule(&stub, 2).as_deref(), Some(&two[..]));
+        assert_eq!(TableForm::CommonEnd.capsule(&stub, 4).map(|capsule| capsule.len()), Some(12 + 8 + 16 + 2));
+        assert_eq!(TableForm::CommonEnd.capsule(&stub[..18], 1), None);
     }
 
     #[test]
     fn stubs_end_together() {
         let stub: Vec<u8> = (0..8).flat_map(|index| [index; INSTRUCTION]).collect();
-        let mut out = vec![0xff; Shape::CommonEnd.machine_size(2) as usize];
-        Shape::CommonEnd.write_machine(&[&stub, &stub], &mut out);
+        let mut out = vec![0xff; TableForm::CommonEnd.machine_size(2) as usize];
+        TableForm::CommonEnd.write_machine(&[&stub, &stub], &mut out);
         let first_bytes: Vec<u8> = out.as_chunks::<INSTRUCTION>().0.iter().map(|instruction| instruction[0]).collect();
         assert_eq!(first_bytes, [0, 1, 2, 2, 2, 2, 2, 2, 0, 1, 2, 2, 2, 2, 2, 2, 6, 7, 7, 7, 7, 7, 7, 7]);
     }
@@ -206,10 +206,10 @@ mod tests {
         let stub = [0x15, 0, 0, 0, 1, 0, 0, 0xc0, 3, 0, 0, 0, 2, 0, 0, 0, 0x42, 0x0a, 2, 0x0e, 0x50, 3];
         let jump = [0x42, 0x0a, 2, 0x0e, 0x50, 1];
         let three = [&[0, 0, 0, 0, 1, 0, 0, 0xc0, 21, 0, 0, 0, 0x3e, 0x9f, 0x0f, 0][..], &jump, &jump, &jump].concat();
-        assert_eq!(Shape::Separate.capsule(&stub, 3), Some(three));
+        assert_eq!(TableForm::Separate.capsule(&stub, 3), Some(three));
         let stub: Vec<u8> = (0..8).flat_map(|index| [index; INSTRUCTION]).collect();
-        let mut out = vec![0xff; Shape::Separate.machine_size(2) as usize];
-        Shape::Separate.write_machine(&[&stub, &stub], &mut out);
+        let mut out = vec![0xff; TableForm::Separate.machine_size(2) as usize];
+        TableForm::Separate.write_machine(&[&stub, &stub], &mut out);
         let first_bytes: Vec<u8> = out.as_chunks::<INSTRUCTION>().0.iter().map(|instruction| instruction[0]).collect();
         assert_eq!(first_bytes, [0, 1, 7, 7, 7, 7, 7, 7, 0, 1, 7, 7, 7, 7, 7, 7]);
         assert_eq!((out[0x2d], out[0x5d], out[0x6d]), (WAIT_INSIDE, WAIT_INSIDE, 7));

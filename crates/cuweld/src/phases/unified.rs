@@ -13,7 +13,7 @@ use super::resolve::{Part, Resolution};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::id::{FunctionId, IdMap, IdSet, InputSectionId, SymbolId};
 use crate::options::{Options, UnifiedIndex};
-use crate::stubs::Shape;
+use crate::stubs::TableForm;
 use cubin::unified::{Entry, IndexRecord, STUB_SIZE, flags};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub struct Unified {
     offsets: IdMap<SymbolId, u64>,
     moves: IdMap<InputSectionId, Vec<(Range<u64>, u64)>>,
     data_size: u64,
-    shape: Shape,
+    form: TableForm,
 }
 
 /// An entry of one of the tables.
@@ -44,8 +44,8 @@ struct Row {
 
 impl Unified {
     /// How the table of stubs is made where there are two views.
-    pub fn shape(&self) -> Shape {
-        self.shape
+    pub fn form(&self) -> TableForm {
+        self.form
     }
 
     /// Whether the program has unified functions.
@@ -138,7 +138,7 @@ pub fn find(
 impl Facts<'_, '_> {
     /// The tables without an index: variables one object after the other.
     fn as_in_the_objects(&self) -> Unified {
-        let mut unified = Unified { shape: Shape::of(self.inputs.release()), ..Unified::default() };
+        let mut unified = Unified { form: TableForm::of(self.inputs.release()), ..Unified::default() };
         let mut end = 0_u64;
         for object in self.inputs.files().iter().filter(|object| !object.unified.is_empty()) {
             let sections = || object.sections.iter().map(|id| &self.inputs.sections()[id]);

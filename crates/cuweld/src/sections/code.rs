@@ -5,7 +5,7 @@ use crate::id::SectionId;
 use crate::phases::finalize::Output;
 use crate::phases::merge::{OutputSection, Plan};
 use crate::phases::number::FileSection;
-use crate::stubs::{self, Shape};
+use crate::stubs::{self, TableForm};
 use crate::views::View;
 use cubin::section::SectionType;
 use cubin::unified::STUB_SIZE;
@@ -51,7 +51,7 @@ impl SectionKind for FunctionCode {
         output.write_pieces(part, out)?;
         if output.plan.sections()[part.section].section_type == SectionType::UNIFIED_FUNCTIONS && output.numbering.has_two_views()
         {
-            write_stub(output.unified.shape(), part.view, out);
+            write_stub(output.unified.form(), part.view, out);
         }
         if part.view == View::Mercury {
             name_companion(output, part.section, out);
@@ -61,18 +61,18 @@ impl SectionKind for FunctionCode {
 }
 
 /// Since stubs are filled up by themselves, those of a relocatable file are as in a table, but for a second branch.
-fn write_stub(shape: Shape, view: View, out: &mut [u8]) {
-    if shape == Shape::CommonEnd {
+fn write_stub(form: TableForm, view: View, out: &mut [u8]) {
+    if form == TableForm::CommonEnd {
         return;
     }
     let stub = out.to_vec();
     match view {
         View::Machine => {
-            shape.write_machine(&[&stub], out);
+            form.write_machine(&[&stub], out);
             stubs::write_second_branch(&stub, out);
         }
         View::Mercury => {
-            if let Some(capsule) = shape.capsule(&stub, 1).filter(|capsule| capsule.len() == out.len()) {
+            if let Some(capsule) = form.capsule(&stub, 1).filter(|capsule| capsule.len() == out.len()) {
                 out.copy_from_slice(&capsule);
             }
         }

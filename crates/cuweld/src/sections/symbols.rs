@@ -294,7 +294,7 @@ impl Output<'_, '_> {
     fn machine_size(&self, function: FunctionId, symbol: &Symbol) -> u64 {
         let two_views = self.numbering.has_two_views();
         if two_views && let Some(slot) = self.unified.slot(function) {
-            return self.unified.shape().machine_symbol_size(slot, self.unified.stubs().len());
+            return self.unified.form().machine_symbol_size(slot, self.unified.stubs().len());
         }
         let Some(definition) = symbol.definition else { return symbol.size };
         let alias_of = self.resolution.functions()[function].alias_of.filter(|_| two_views);
@@ -320,7 +320,7 @@ impl Output<'_, '_> {
     /// Where a function is that is defined.
     fn function_position(&self, function: FunctionId, definition: InputSymbolId, view: View) -> Position {
         let value = match self.unified.slot(function) {
-            Some(slot) if view == View::Machine && self.numbering.has_two_views() => self.unified.shape().machine_value(slot),
+            Some(slot) if view == View::Machine && self.numbering.has_two_views() => self.unified.form().machine_value(slot),
             Some(slot) => slot,
             None if view == View::Machine => self.inputs.machine_symbol(definition).value,
             None => self.inputs.symbols()[definition].value,

@@ -95,7 +95,7 @@ impl SectionKind for UnifiedStubs {
 
     /// The Mercury code of a table of stubs is nobody's code any more, but counted anew.
     fn offset_of(&self, unified: &Unified, piece: Piece, offset: u64, view: View) -> Option<u64> {
-        Some(if view == View::Mercury { unified.shape().mercury_offset(piece.offset) } else { piece.offset + offset })
+        Some(if view == View::Mercury { unified.form().mercury_offset(piece.offset) } else { piece.offset + offset })
     }
 
     fn is_needed(&self, settled: &Settled<'_, '_>, id: SectionId) -> bool {
@@ -116,13 +116,13 @@ impl SectionKind for UnifiedStubs {
         by_slot.sort_unstable();
         let data: Vec<&[u8]> = by_slot.into_iter().map(|(_, section)| output.inputs.sections()[section].data).collect();
         if view == View::Machine {
-            let shape = output.unified.shape();
+            let shape = output.unified.form();
             let mut bytes = vec![0; shape.machine_size(data.len()) as usize];
             shape.write_machine(&data, &mut bytes);
             return Bytes::Made(bytes);
         }
         // `load` has checked that capsules of stubs are like all others.
-        let mut bytes = data.first().and_then(|stub| output.unified.shape().capsule(stub, data.len())).unwrap_or_default();
+        let mut bytes = data.first().and_then(|stub| output.unified.form().capsule(stub, data.len())).unwrap_or_default();
         name_companion(output, section, &mut bytes);
         Bytes::Made(bytes)
     }

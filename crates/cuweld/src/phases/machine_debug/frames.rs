@@ -201,7 +201,7 @@ impl<'data> Facts<'_, 'data> {
                 }
                 moved.insert(frame.address(), start + ADDRESS as u64);
                 if let (Some(slot), Some((_, cie))) = (self.planned.unified.slot(subject.function), frames.cie) {
-                    let (size, unit) = self.planned.unified.shape().frame(slot, self.planned.unified.stubs().len());
+                    let (size, unit) = self.planned.unified.form().frame(slot, self.planned.unified.stubs().len());
                     frames.changes.push(Change { offset: start + SIZE as u64, field: WORD, value: size });
                     let unit = unit.map(|unit| Change { offset: cie + CODE_ALIGN as u64, field: BYTE, value: unit.into() });
                     frames.changes.extend(unit);
