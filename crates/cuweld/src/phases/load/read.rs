@@ -183,6 +183,7 @@ impl<'data> Reader<'_, 'data> {
             name: input.name,
             sections: IdRange::new(section(0), section(linked)),
             machine_sections: IdRange::new(section(linked), section(rows.sections.len())),
+            in_front_of_compatibility: self.in_front_of_compatibility(rows.sections),
             symbols: IdRange::new(InputSymbolId::from_index(0), InputSymbolId::from_index(rows.symbols.len())),
             functions,
             variables,
@@ -199,6 +200,14 @@ impl<'data> Reader<'_, 'data> {
         };
         rows.rebase(&mut file);
         Ok(file)
+    }
+
+    /// How many sections of the machine's side stand in front of `.nv.compat`.
+    fn in_front_of_compatibility(&self, sections: &[InputSection<'data>]) -> Option<usize> {
+        let (linked, machine) = self.arrangement.order().split_at_checked(self.arrangement.linked())?;
+        let mut numbered = linked.iter().zip(sections).filter(|_| self.views == Views::Two);
+        let (compatibility, _) = numbered.find(|(_, section)| section.role == Role::Compatibility)?;
+        Some(machine.partition_point(|number| number < compatibility))
     }
 
     /// The sections of the file, in the order of their ids.

@@ -3,12 +3,10 @@
 use super::Facts;
 use super::plan::Name;
 use super::walk::Walk;
-use crate::id::FunctionId;
-use crate::phases::load::Role;
+use crate::id::{FileId, FunctionId, Id, InputSectionId};
 use crate::phases::propagate::barriers;
 use crate::propagated::BARRIERS_SHIFT;
 use crate::sections::Compatibility;
-use cubin::target::Views;
 
 impl Facts<'_, '_> {
     /// What the flags of a function's code say of barriers, when those of its object are `flags`. In an executable of CUDA 13 a record says it;
@@ -34,10 +32,12 @@ impl Walk<'_, '_> {
         self.plan.fixed.compatibility = Some(id);
     }
 
-    /// Creates `.nv.compat` at the first object's, if it was not created in front of everything.
-    pub(super) fn meet_compatibility(&mut self, role: Role) {
-        let is_missing = role == Role::Compatibility && self.plan.fixed.compatibility.is_none();
-        if is_missing && self.facts.options.target.views == Views::Two {
+    /// Creates `.nv.compat` where the first object that has it does in the machine's view, if it was not created in front of everything.
+    /// `next` is the section of the object whose turn it is; there is none at the end.
+    pub(super) fn meet_compatibility(&mut self, file: FileId, next: Option<InputSectionId>) {
+        let object = &self.facts.inputs.files()[file];
+        let (None, Some(in_front)) = (self.plan.fixed.compatibility, object.in_front_of_compatibility) else { return };
+        if next.is_none_or(|next| next.index() >= object.machine_sections.first().index() + in_front) {
             self.create_compatibility();
         }
     }

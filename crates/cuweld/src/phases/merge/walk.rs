@@ -473,6 +473,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         for id in sections() {
             let section = &inputs.sections()[id];
             let (Role::FunctionInfo, Some(code)) = (section.role, section.target) else { continue };
+            self.meet_compatibility(file, section.machine);
             let (Some(place), Some(function)) = (self.plan.at(code), self.function_of(code)) else { continue };
             if self.plan.unified_stubs == Some(place.section) {
                 continue;
@@ -481,7 +482,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 self.info_section(function, place.section);
             }
         }
-        sections().for_each(|id| self.meet_compatibility(inputs.sections()[id].role));
+        self.meet_compatibility(file, None);
         for id in sections() {
             let section = &inputs.sections()[id];
             let (Role::Relocations { explicit_addends }, Some(target)) = (section.role, section.target) else { continue };
