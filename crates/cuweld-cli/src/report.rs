@@ -4,7 +4,7 @@ mod arguments;
 
 use crate::bytes::Bytes;
 use crate::messages::Messages;
-use crate::output;
+use crate::{output, resources};
 use arguments::Arguments;
 use cuweld::account::Account;
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
@@ -185,10 +185,11 @@ fn from_json(path: &Path) -> Result<Report, Failed> {
 }
 
 /// After so many bytes of a file, what was looked at goes back to the system.
-const FORGET_AFTER: usize = 16 << 20;
+const FORGET_AFTER: usize = 8 << 20;
 
 /// Examines files. What was looked at of a large one does not stay in memory.
 fn of_files(paths: &[PathBuf]) -> Result<Report, Failed> {
+    resources::expect_large_pieces();
     let open = |path: &PathBuf| Bytes::of(path).map_err(|error| not_read(path, &error.to_string()));
     let contents: Vec<Bytes> = paths.iter().map(open).collect::<Result<_, _>>()?;
     let names: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();

@@ -3,6 +3,8 @@
 use cuweld_toolkit::Jobs;
 #[cfg(unix)]
 use std::alloc::{GlobalAlloc, Layout, System};
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// From this many bytes of input on, huge pages save more time than memory is lost where they end.
 const WORTH_HUGE_PAGES: usize = 512 << 10;
@@ -112,6 +114,43 @@ pub fn expect_much(threads: usize) {
     }
 }
 
+/// From this size on, a piece of memory that [comes and goes](expect_large_pieces) is one of the system's own.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+const LARGE_PIECE: usize = 4 << 20;
+
+/// Whether large pieces come and go.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+static PIECES_COME_AND_GO: AtomicBool = AtomicBool::new(false);
+
+/// Tells the heap that large pieces come and go, as cubins do that are unpacked, read and dropped: they are given back to the system
+/// at once, and are huge pages, which the system provides faster. By default the heap would learn to keep them, in a heap of each
+/// thread's own, where nothing else fits. Smaller ones stay: to ask for them again takes longer. Without effect where the C library or the
+/// system do not offer this.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+#[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
+pub fn expect_large_pieces() {
+    // SAFETY: the calls take no pointers.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_PIECE as i32);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * LARGE_PIECE as i32);
+        // Each heap keeps as much, however many threads there are.
+        libc::mallopt(libc::M_ARENA_MAX, 4);
+    }
+    PIECES_COME_AND_GO.store(true, Ordering::Relaxed);
+}
+
+/// Asks for huge pages for a large piece.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+#[cold]
+#[allow(unsafe_code, reason = "the system is told which memory is large")]
+fn in_huge_pages(memory: *mut u8, size: usize) {
+    let unaligned = memory.align_offset(PAGE);
+    if PIECES_COME_AND_GO.load(Ordering::Relaxed) && unaligned < size {
+        // SAFETY: the advice concerns whole pages inside of the piece, and changes no contents.
+        _ = unsafe { libc::madvise(memory.byte_add(unaligned).cast(), (size - unaligned) / PAGE * PAGE, libc::MADV_HUGEPAGE) };
+    }
+}
+
 /// Lets another thread touch memory that this one is about to need, so that the system does its work on it beside this one's. The heap
 /// is that of a [large](Workload::is_large) link: it gives nothing back, and takes what comes next from where it ended. Without effect if there
 /// is no other thread, or where the system does not offer this.
@@ -193,7 +232,12 @@ unsafe impl GlobalAlloc for Heap {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller vouches for it.
-        or_end(unsafe { System.alloc(layout) })
+        let memory = or_end(unsafe { System.alloc(layout) });
+        #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+        if layout.size() >= LARGE_PIECE {
+            in_huge_pages(memory, layout.size());
+        }
+        memory
     }
 
     #[inline]
@@ -218,6 +262,10 @@ unsafe impl GlobalAlloc for Heap {
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
 pub fn expect_much(_: usize) {}
+
+/// Elsewhere the heap is what it is.
+#[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
+pub fn expect_large_pieces() {}
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]

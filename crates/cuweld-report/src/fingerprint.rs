@@ -6,6 +6,9 @@
 #[derive(Clone, Copy)]
 pub(crate) struct Fingerprint(u64);
 
+/// How many pieces are worked on at once: more would not fit into registers.
+const LANES: usize = 4;
+
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Fingerprint {
@@ -13,6 +16,33 @@ impl Fingerprint {
         let mut fingerprint = Fingerprint(bytes.len() as u64);
         fingerprint.add_bytes(bytes);
         fingerprint
+    }
+
+    /// The fingerprints of several pieces, in their order. Each step of one waits for the one before it, and not for those of
+    /// others: side by side they take a fraction of the time.
+    pub(crate) fn of_each(pieces: &[&[u8]]) -> Vec<Self> {
+        let mut by_size: Vec<usize> = (0..pieces.len()).collect();
+        by_size.sort_unstable_by_key(|&place| pieces[place].len());
+        let mut fingerprints: Vec<Self> = pieces.iter().map(|piece| Fingerprint(piece.len() as u64)).collect();
+        let (groups, rest) = by_size.as_chunks::<LANES>();
+        for group in groups {
+            // Those of about the same size are together, and the first is the smallest.
+            let together = pieces[group[0]].len() / 8 * 8;
+            let parts = group.map(|place| pieces[place].split_at(together));
+            let mut lanes = group.map(|place| fingerprints[place]);
+            let words = parts.map(|(start, _)| start.as_chunks::<8>().0);
+            for step in 0..together / 8 {
+                for (lane, words) in lanes.iter_mut().zip(&words) {
+                    lane.add(u64::from_le_bytes(words[step]));
+                }
+            }
+            for ((place, mut lane), (_, end)) in group.iter().zip(lanes).zip(parts) {
+                lane.add_bytes(end);
+                fingerprints[*place] = lane;
+            }
+        }
+        rest.iter().for_each(|&place| fingerprints[place].add_bytes(pieces[place]));
+        fingerprints
     }
 
     pub(crate) fn add(&mut self, word: u64) {
@@ -51,5 +81,17 @@ mod tests {
             })
             .collect();
         assert_eq!(every_bit.len(), 512);
+    }
+
+    #[test]
+    fn pieces_side_by_side_have_the_fingerprints_that_each_has_alone() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let sizes = [0, 1, 7, 8, 9, 200, 256, 64, 64, 3, 100, 16, 250];
+        for count in 0..=sizes.len() {
+            let pieces: Vec<&[u8]> = sizes[..count].iter().map(|&size| &bytes[256 - size..]).collect();
+            let alone: Vec<u64> = pieces.iter().map(|piece| Fingerprint::of(piece).finish()).collect();
+            let together: Vec<u64> = Fingerprint::of_each(&pieces).into_iter().map(Fingerprint::finish).collect();
+            assert_eq!(together, alone);
+        }
     }
 }

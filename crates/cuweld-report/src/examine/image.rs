@@ -155,6 +155,7 @@ impl<'data> Reading<'_, 'data> {
     }
 
     fn read_sections(&mut self) {
+        self.compare_code();
         for section in self.file.sections() {
             if let Some(&index) = self.found.by_code.get(&section.index) {
                 self.read_code(section, index);
@@ -182,10 +183,20 @@ impl<'data> Reading<'_, 'data> {
         self.found.functions.get_mut(index as usize)
     }
 
+    /// Fingerprints of all code.
+    fn compare_code(&mut self) {
+        let code = |section: &Section<'data>| Some((*self.found.by_code.get(&section.index)?, section.data));
+        let (functions, code): (Vec<u32>, Vec<&[u8]>) = self.file.sections().iter().filter_map(code).unzip();
+        for (index, fingerprint) in functions.into_iter().zip(Fingerprint::of_each(&code)) {
+            if let Some(function) = self.function(index) {
+                function.fingerprint = fingerprint.finish();
+            }
+        }
+    }
+
     fn read_code(&mut self, section: &Section<'_>, index: u32) {
         if let Some(function) = self.function(index) {
             function.code = section.data.len() as u64;
-            function.fingerprint = Fingerprint::of(section.data).finish();
             function.registers = function.registers.max(section.header.info >> REGISTERS_SHIFT);
             function.barriers = function.barriers.max((section.header.flags >> BARRIERS_SHIFT & BARRIERS_MASK) as u32);
         }

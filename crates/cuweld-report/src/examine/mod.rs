@@ -1,22 +1,26 @@
 //! Examining files: which cubins are in them, and what each of them says.
 //!
-//! Containers are walked first, which touches little; then the cubins are unpacked and read in parallel, each by itself, and only what
-//! the report keeps of one stays in memory. The order of the report is that of the files, whatever the number of threads.
+//! Containers are walked first, which touches little; then the cubins are unpacked and read in parallel, each by itself, as many at once
+//! as there is room for, and only what the report keeps of one stays in memory. The order of the report is that of the files, whatever the number of threads.
 
 mod image;
 #[cfg(test)]
 pub(crate) use image::call_graph;
 pub(crate) use image::explain;
 mod parts;
+mod queue;
 mod walk;
 
 use crate::model::{Architecture, Duplicate, File, Function, Kind, Report, SCHEMA, VERSION};
 use crate::names::Names;
 use crate::occupancy::{BLOCK_SIZES, Limits};
+use fatbin::entry::Unpacker;
 use image::ImageFacts;
-use rayon::prelude::*;
+use queue::Queue;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use walk::{Payload, Walk};
+use std::sync::OnceLock;
+use walk::{Found, Payload, Walk};
 
 /// A file to examine.
 #[derive(Clone, Copy, Debug)]
@@ -43,20 +47,7 @@ pub fn examine(files: &[Examined<'_>], looked_at: &(dyn Fn(usize, usize) + Sync)
         looked_at(reported.len(), file.bytes.len());
         reported.push(found);
     }
-    let names = Names::default();
-    let examined: Vec<_> = (walk.found.par_iter().with_max_len(1))
-        .map(|found| {
-            let facts = match found.payload {
-                Payload::Plain(bytes) => image::examine(bytes, &names).map_err(|error| error.to_string()),
-                Payload::Entry(entry) => match entry.unpack(MOST_UNPACKED) {
-                    Ok(bytes) => image::examine(&bytes, &names).map_err(|error| error.to_string()),
-                    Err(error) => Err(error.to_string()),
-                },
-            };
-            looked_at(found.file as usize, found.payload.stored());
-            facts
-        })
-        .collect();
+    let examined = read(&walk.found, looked_at);
     let mut architectures: BTreeMap<(u32, String), Architecture> = BTreeMap::new();
     for (found, facts) in walk.found.iter().zip(examined) {
         match facts {
@@ -84,8 +75,29 @@ pub fn examine(files: &[Examined<'_>], looked_at: &(dyn Fn(usize, usize) + Sync)
     }
 }
 
+/// Reads all cubins, in the order of the queue; the facts are in that of the cubins.
+fn read(all: &[Found<'_>], looked_at: &(dyn Fn(usize, usize) + Sync)) -> Vec<Result<ImageFacts, String>> {
+    let names = Names::default();
+    let queue = Queue::new(all.iter().map(|found| found.payload.memory()));
+    let facts: Vec<OnceLock<_>> = all.iter().map(|_| OnceLock::new()).collect();
+    let work = || {
+        let mut unpacker = Unpacker::default();
+        queue.work(|number| {
+            let (Some(found), Some(place)) = (all.get(number), facts.get(number)) else { return };
+            let bytes = match &found.payload {
+                Payload::Plain(bytes) => Ok(Cow::Borrowed(*bytes)),
+                Payload::Entry(entry) => unpacker.unpack(entry, MOST_UNPACKED).map_err(|error| error.to_string()),
+            };
+            _ = place.set(bytes.and_then(|bytes| image::examine(&bytes, &names).map_err(|error| error.to_string())));
+            looked_at(found.file as usize, found.payload.stored());
+        });
+    };
+    rayon::scope(|scope| (0..rayon::current_num_threads().min(all.len())).for_each(|_| scope.spawn(|_| work())));
+    facts.into_iter().filter_map(OnceLock::into_inner).collect()
+}
+
 /// What can not be read is said, and its bytes are counted as something else.
-fn report_problem(files: &mut [File], found: &walk::Found<'_>, problem: String) {
+fn report_problem(files: &mut [File], found: &Found<'_>, problem: String) {
     if let Some(file) = files.get_mut(found.file as usize) {
         let place = if found.member.is_empty() { String::new() } else { format!("{}: ", found.member) };
         file.problems.push(format!("{place}{problem}"));

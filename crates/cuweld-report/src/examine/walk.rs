@@ -36,6 +36,15 @@ impl Payload<'_> {
             Payload::Entry(entry) => entry.bytes.len(),
         }
     }
+
+    /// Bytes of memory while it is read, as far as its container tells the truth.
+    pub(super) fn memory(&self) -> usize {
+        let unpacked = match self {
+            Payload::Plain(_) => 0,
+            Payload::Entry(entry) => usize::try_from(entry.unpacked_size).unwrap_or(usize::MAX),
+        };
+        self.stored().saturating_add(unpacked)
+    }
 }
 
 impl Found<'_> {
