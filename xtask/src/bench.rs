@@ -5,12 +5,12 @@
 
 mod axes;
 mod host;
-mod inputs;
+pub(crate) mod inputs;
 pub(crate) mod measure;
 mod page;
 mod plot;
 mod ptx;
-mod results;
+pub(crate) mod results;
 
 use std::env;
 use std::fs;
@@ -161,7 +161,7 @@ fn measure(request: &Request) -> Result<Results, String> {
 }
 
 /// Builds the release and says where it is.
-fn build() -> Result<PathBuf, String> {
+pub(crate) fn build() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let status = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--release", "--package", "cuweld-cli"])

@@ -12,6 +12,7 @@ mod growth;
 mod mutate;
 mod nightly;
 mod random;
+mod report;
 mod toolkit;
 
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ const TASKS: &[(&str, &str, Task)] = &[
     ("mutate", "link damaged files and see that nothing worse than an error comes of it", mutate::main),
     ("nightly", "what takes hours: the linkers of every release, objects of two releases, packages and hosts", nightly::main),
     ("random", "link random programs with the reference and with a linker under test", random::main),
+    ("report", "measure reports on libraries beside cuobjdump and cubloaty, and compare what they say", report::main),
     ("toolkit", "install the reference toolkit and print the environment for it", toolkit::main),
 ];
 

@@ -28,26 +28,31 @@ impl Linker {
     pub fn run(&self, inputs: &Inputs, architecture: &str, limit: Duration) -> Result<Outcome, String> {
         // Replacing a file is more work than making one, and not the same for each of them.
         _ = fs::remove_file(inputs.folder.join(self.output));
-        // Forgets the most memory that this process had, where the system can.
-        _ = fs::write("/proc/self/clear_refs", "5");
-        let begin = Instant::now();
-        let mut child = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command
             .args(["-arch", architecture, "-optf", LIST, "-o", self.output])
             .env("CUWELD_COMPAT", "nvlink-13.0.88")
             .current_dir(&inputs.folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(failed(&self.program))?;
-        let (in_time, seconds) = wait_until(&mut child, begin, limit);
-        let (status, peak_bytes) = reap(&child).map_err(failed(&self.program))?;
-        Ok(match (in_time, status.success()) {
-            (true, true) => Outcome::Finished { seconds, peak_bytes },
-            (true, false) => Outcome::Failed,
-            (false, _) => Outcome::Stopped,
-        })
+            .stderr(Stdio::null());
+        outcome(&mut command, limit).map_err(failed(&self.program))
     }
+}
+
+/// Runs a program to its end or until the time is up.
+pub(crate) fn outcome(command: &mut Command, limit: Duration) -> std::io::Result<Outcome> {
+    // Forgets the most memory that this process had, where the system can.
+    _ = fs::write("/proc/self/clear_refs", "5");
+    let begin = Instant::now();
+    let mut child = command.spawn()?;
+    let (in_time, seconds) = wait_until(&mut child, begin, limit);
+    let (status, peak_bytes) = reap(&child)?;
+    Ok(match (in_time, status.success()) {
+        (true, true) => Outcome::Finished { seconds, peak_bytes },
+        (true, false) => Outcome::Failed,
+        (false, _) => Outcome::Stopped,
+    })
 }
 
 /// Waits until a process has ended, and ends it when the time is up. Says whether it was in time, and when it ended.
