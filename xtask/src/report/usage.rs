@@ -56,8 +56,8 @@ pub(super) fn compare(report: &Report, listing: &str) -> Compared {
                 continue;
             };
             // Of functions that are no kernels, cuobjdump does not tell all.
-            let agrees = |function: &&Function| function.kind != Kind::Kernel || needs(function) == listed;
-            match candidates.iter().position(|function| agrees(&function)) {
+            let agrees = |function: &Function| function.kind != Kind::Kernel || needs(function) == listed;
+            match candidates.iter().position(|function| agrees(function)) {
                 Some(place) if candidates.swap_remove(place).kind == Kind::Kernel => compared.kernels += 1,
                 Some(_) => compared.functions += 1,
                 None => {

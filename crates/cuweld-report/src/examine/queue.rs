@@ -90,10 +90,10 @@ mod tests {
             let numbers = std::sync::Mutex::new(Vec::new());
             std::thread::scope(|scope| {
                 for _ in 0..threads {
-                    scope.spawn(|| queue.work(|number| numbers.lock().unwrap().push(number)));
+                    scope.spawn(|| queue.work(|number| numbers.lock().expect("no panic").push(number)));
                 }
             });
-            let mut numbers = numbers.into_inner().unwrap();
+            let mut numbers = numbers.into_inner().expect("no panic");
             numbers.sort_unstable();
             assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7]);
         }
