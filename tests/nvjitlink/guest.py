@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 import threading
 import time
 
@@ -75,11 +76,21 @@ def ignoring_children():
     return link(PTX, 2)
 
 
+def with_cache():
+    """What is compiled is kept in the folder that the environment names."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["CUWELD_CACHE"] = folder
+        first = link(PTX, 2)
+        kept = [name for _, _, names in os.walk(folder) for name in names]
+        return first if first[0] or kept else (1, "nothing is kept")
+
+
 child("as usual", link)
 child("without threads", without_threads)
 child("without memory", without_memory, (INTERNAL, 4, 5))
 if os.environ.get("CUDA_HOME"):
     child("SIGCHLD ignored", ignoring_children)
+    child("with a cache", with_cache)
 
 # A log that is empty has no byte, and none is written.
 handle, size, log = C.c_void_p(), C.c_size_t(7), C.create_string_buffer(b"untouched")
