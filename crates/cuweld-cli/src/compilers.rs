@@ -31,7 +31,8 @@ pub fn compilers(compile: &Compile, called_as_nvlink: bool, progress: Option<&Pr
     ToolkitCompilers::new(search, setup)
 }
 
-fn variable(name: &str) -> Option<OsString> {
+/// The value of a variable of the environment, unless it is empty.
+pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 

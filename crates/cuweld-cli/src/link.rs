@@ -122,34 +122,22 @@ fn read<'arguments>(
     target: &Target,
     watch: &mut Watch,
 ) -> (ManuallyDrop<Files<'arguments>>, Option<Room>) {
-    let asked_for = arguments.execution.threads;
     let expected = inputs::expected(arguments);
-    let readers = expected.threads(asked_for);
-    if expected.is_large() {
-        resources::expect_much(readers);
-    }
-    if readers > 1 {
-        resources::start(readers);
-    }
     let room_for = |workload: Workload| {
         let output = arguments.output.clone().filter(|_| workload.is_large());
         // Most of what is read gets into the output.
         output.map(|output| Room::new(output, workload.bytes as u64 / 8 * 7))
     };
-    let room = room_for(expected);
-    room.iter().for_each(Room::make);
-    // It is not worth the time to give them back one by one at the end.
-    let files = ManuallyDrop::new(run_phase(watch, Phase::Read, || inputs::read(arguments, readers)));
-    room.iter().for_each(Room::halt);
-    let workload = Workload { bytes: files.size().max(expected.bytes), ..expected };
-    let room = room.or_else(|| room_for(workload));
-    let threads = if readers > 1 { readers } else { workload.threads(asked_for) };
-    if workload.is_large() && !expected.is_large() {
-        resources::expect_much(threads);
-    }
-    if readers == 1 {
-        resources::start(threads);
-    }
+    let (files, room, workload) = resources::take_while_reading(expected, arguments.execution.threads, |readers| {
+        let room = room_for(expected);
+        room.iter().for_each(Room::make);
+        // It is not worth the time to give them back one by one at the end.
+        let files = ManuallyDrop::new(run_phase(watch, Phase::Read, || inputs::read(arguments, readers)));
+        room.iter().for_each(Room::halt);
+        let workload = Workload { bytes: files.size().max(expected.bytes), ..expected };
+        let room = room.or_else(|| room_for(workload));
+        ((files, room, workload), workload)
+    });
     if workload.is_large() {
         let memory = LeastMemory::of(files.bytes().map(AsRef::as_ref), target);
         resources::touch_ahead(memory.load);

@@ -1,6 +1,6 @@
 //! What the command line asks the library for.
 
-use crate::compilers::compile_options;
+use crate::compilers::{self, compile_options};
 use crate::messages::Messages;
 use crate::options::{CallgraphNames, HostInfo, LinkArguments};
 use cubin::release::{Release, Tool};
@@ -38,9 +38,8 @@ pub const COMPATIBILITY_VARIABLES: [&str; 2] = ["CUWELD_COMPAT", "CUWELD_NOTE_AS
 /// sets it.
 pub const RELEASE_VARIABLE: &str = "CUWELD_RELEASE";
 
-/// The value of a variable of the environment, unless it is empty.
 fn variable(name: &str) -> Option<String> {
-    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+    compilers::variable(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// The release whose program is to be imitated.

@@ -41,8 +41,29 @@ impl Workload {
     }
 }
 
+/// Takes as much of the machine as a link is worth: before its inputs are read, by what is expected of them, and behind that by what they
+/// turned out to be. `read` is told how many threads there are for it.
+pub fn take_while_reading<T>(expected: Workload, asked_for: Option<u32>, read: impl FnOnce(usize) -> (T, Workload)) -> T {
+    let readers = expected.threads(asked_for);
+    if expected.is_large() {
+        expect_much(readers);
+    }
+    if readers > 1 {
+        start(readers);
+    }
+    let (result, found) = read(readers);
+    let threads = if readers > 1 { readers } else { found.threads(asked_for) };
+    if found.is_large() && !expected.is_large() {
+        expect_much(threads);
+    }
+    if readers == 1 {
+        start(threads);
+    }
+    result
+}
+
 /// Starts threads.
-pub fn start(threads: usize) {
+fn start(threads: usize) {
     // This thread works, too: it would only wait for the others otherwise. It does wait until they have begun, and that is good: the
     // system would let them begin only when this one has used up its time.
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).use_current_thread().build_global();
@@ -85,7 +106,7 @@ pub fn jobs(asked_for: Option<u32>) -> Jobs {
 /// each other too often: one for two of them. Without effect where the C library or the system do not offer this.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
-pub fn expect_much(threads: usize) {
+fn expect_much(threads: usize) {
     /// Some systems promise no more memory than they have; then less is asked for.
     const ROOMS: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
     // SAFETY: the calls take no pointers but the one that `malloc` returned, which is not used after `free`. The advice
@@ -261,7 +282,7 @@ unsafe impl GlobalAlloc for Heap {
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
-pub fn expect_much(_: usize) {}
+fn expect_much(_: usize) {}
 
 /// Elsewhere the heap is what it is.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]

@@ -57,16 +57,12 @@ pub fn link_with<Image>(
         layout::layout(&layout::Facts { inputs, resolution, usage, live, references, plan, options }, report)
     })??;
     // What is wrong with the program as a whole. All of it is said before the link ends; behind this, nothing is wrong with it.
-    let outline = observer.phase(Phase::Check, || {
-        check::check(
-            &check::Facts { inputs, resolution, graph, usage, live, attributes, properties, plan, layout, options },
-            report,
-        )
-    })??;
+    let planned = &Planned { inputs, resolution, graph, live, unified, plan, layout, options };
+    let outline =
+        observer.phase(Phase::Check, || check::check(&check::Facts { planned, usage, attributes, properties }, report))??;
     observer.outline(outline);
     report.checkpoint()?;
     // String tables depend on nothing that comes now, so they are made meanwhile.
-    let planned = &Planned { inputs, resolution, graph, live, unified, plan, layout, options };
     let (decided, names) = rayon::join(
         || {
             // What is applied now, and what the driver has to apply. Then attribute records.

@@ -121,19 +121,11 @@ fn read<'arguments>(asked: &DeviceLinkArguments, common: &'arguments LinkArgumen
     // What is opened once is linked for each.
     let of_all = |one: Workload| Workload { bytes: one.bytes.saturating_mul(count), files: one.files.saturating_mul(count) };
     let expected = inputs::expected(common);
-    let readers = of_all(expected).threads(common.execution.threads);
-    if of_all(expected).is_large() {
-        resources::expect_much(readers);
-    }
-    if readers > 1 {
-        resources::start(readers);
-    }
-    let files = inputs::read(common, readers);
-    if readers == 1 {
-        let workload = of_all(Workload { bytes: files.size(), ..expected });
-        resources::start(workload.threads(common.execution.threads));
-    }
-    files
+    resources::take_while_reading(of_all(expected), common.execution.threads, |readers| {
+        let files = inputs::read(common, readers);
+        let workload = of_all(Workload { bytes: files.size().max(expected.bytes), ..expected });
+        (files, workload)
+    })
 }
 
 /// The command line that the links for all targets share.

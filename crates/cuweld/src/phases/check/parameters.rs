@@ -1,12 +1,12 @@
 //! Parameters: kernels with more of them than objects of old toolkits allow.
 
-use super::Facts;
 use crate::diagnostics::{Diagnostic, Message, Report};
 use crate::phases::explain;
+use crate::phases::stages::Planned;
 
 /// Refuses kernels with large parameters beside objects of toolkits that did not know such: once per kernel, used or not.
-pub fn check(facts: &Facts<'_, '_>, report: &mut Report) {
-    let &Facts { inputs, resolution, options, .. } = facts;
+pub fn check(planned: &Planned<'_, '_>, report: &mut Report) {
+    let &Planned { inputs, resolution, options, .. } = planned;
     let Some(large) = options.target.large_parameters else { return };
     let Some(old) =
         inputs.files().iter().find(|object| object.toolkit.is_some_and(|toolkit| (1..large.toolkit).contains(&toolkit)))

@@ -1,18 +1,18 @@
 //! Undefined: symbols that live code needs and no input defines, nor the [driver](crate::driver).
 
-use super::Facts;
 use crate::diagnostics::{Message, Report};
 use crate::driver::is_driver_function;
 use crate::phases::explain;
 use crate::phases::explain::referrers::Referrers;
 use crate::phases::resolve::{Symbol, is_shared_variable, is_texture};
+use crate::phases::stages::Planned;
 
 /// What refers to the names that `-u` gives.
 const COMMAND_LINE: &str = "the command line";
 
 /// Reports every name that is missing.
-pub fn check(facts: &Facts<'_, '_>, report: &mut Report) {
-    let &Facts { inputs, resolution, live, options, .. } = facts;
+pub fn check(planned: &Planned<'_, '_>, report: &mut Report) {
+    let &Planned { inputs, resolution, live, options, .. } = planned;
     for name in &options.keep {
         if !resolution.symbols().iter().any(|symbol| symbol.name(inputs) == name) {
             report.say(Message::UndefinedReference { name: name.clone(), file: COMMAND_LINE.into() });

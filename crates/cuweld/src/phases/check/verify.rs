@@ -4,15 +4,15 @@
 //! mistake of theirs, and no object that contradicts itself, ends in a file that fails when it runs. References to functions that were
 //! removed are found where relocations are settled.
 
-use super::Facts;
 use crate::diagnostics::{Failure, Message, Report};
 use crate::driver::is_driver_function;
 use crate::id::{IdSet, InputSectionId, InputSymbolId};
 use crate::phases::load::{Inputs, Place};
+use crate::phases::stages::Planned;
 
 /// Reports every function that would be in an executable without code, or that too little is known of.
-pub fn check(facts: &Facts<'_, '_>, report: &mut Report) -> Result<(), Failure> {
-    let &Facts { inputs, resolution, live, plan, .. } = facts;
+pub fn check(planned: &Planned<'_, '_>, report: &mut Report) -> Result<(), Failure> {
+    let &Planned { inputs, resolution, live, plan, .. } = planned;
     let has_code = |function| resolution.code(inputs, function).is_some() && plan.function(function).text.is_some();
     for function in live.functions().filter(|&function| !has_code(function)) {
         let name = resolution.name(function);

@@ -53,7 +53,10 @@ pub(super) fn attachment(
     }
     let raw = arrangement.order().get(index).and_then(|&number| file.section(number));
     let text = format!("belongs to section '{}', which is of type {:#x}", target.name, target.kind.0);
-    Err(raw.map_or_else(|| Damage(text.clone()), |raw| Damage::of(raw, text.clone())))
+    Err(match raw {
+        Some(raw) => Damage::of(raw, text),
+        None => Damage(text),
+    })
 }
 
 /// Says what is wrong with a symbol, given where it is defined.
