@@ -143,7 +143,7 @@ const LARGE_PIECE: usize = 4 << 20;
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 static PIECES_COME_AND_GO: AtomicBool = AtomicBool::new(false);
 
-/// Tells the heap that large pieces come and go, as cubins do that are unpacked, read and dropped: they are given back to the system
+/// Tells the heap that large pieces come and go, as the memory does that cubins are unpacked to: they are given back to the system
 /// at once, and are huge pages, which the system provides faster. By default the heap would learn to keep them, in a heap of each
 /// thread's own, where nothing else fits. Smaller ones stay: to ask for them again takes longer. Without effect where the C library or the
 /// system do not offer this.
@@ -253,18 +253,18 @@ unsafe impl GlobalAlloc for Heap {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller vouches for it.
-        let memory = or_end(unsafe { System.alloc(layout) });
-        #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-        if layout.size() >= LARGE_PIECE {
-            in_huge_pages(memory, layout.size());
-        }
-        memory
+        or_end(unsafe { System.alloc(layout) })
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller vouches for it.
-        or_end(unsafe { System.alloc_zeroed(layout) })
+        let memory = or_end(unsafe { System.alloc_zeroed(layout) });
+        #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+        if layout.size() >= LARGE_PIECE {
+            in_huge_pages(memory, layout.size());
+        }
+        memory
     }
 
     #[inline]

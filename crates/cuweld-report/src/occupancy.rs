@@ -1,11 +1,13 @@
 //! Occupancy: how many warps of a kernel a multiprocessor holds at a time.
 //!
 //! The limits are those of the CUDA C++ Programming Guide, "Compute Capabilities", table "Technical Specifications per Compute
-//! Capability" (release 13.0; up to 7.0, release 12.9). How they are shared out is what the guide says under "Multiprocessor Level" and
+//! Capability" (release 13.0; up to 7.0, release 12.9), and, for those that it leaves out (8.8, 10.3, 10.7, 12.1), of NVIDIA's
+//! `cuda::arch_traits` in the CUDA Core Compute Libraries (`cuda/__device/arch_traits.h`, release 13.4), which says the same as the guide
+//! of all others from 6.0 on. How they are shared out is what the guide says under "Multiprocessor Level" and
 //! the occupancy calculator of Nsight Compute shows: registers are handed out to warps in units of 256, a quarter of them to each of
 //! four schedulers; shared memory to blocks, in units, with what the system reserves for each block.
 //!
-//! A row is there only where the table has one.
+//! A row is there only where one of the two has it.
 
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +53,7 @@ const fn limits(warps: u32, blocks: u32, shared_kib: u64, reserved_shared: u64, 
 }
 
 /// Architecture, and its limits: warps, blocks, KiB of shared memory, bytes reserved per block, unit, KiB per block.
-static LIMITS: [(u32, Limits); 19] = [
+static LIMITS: [(u32, Limits); 21] = [
     (50, limits(64, 32, 64, 0, 256, 48)),
     (52, limits(64, 32, 96, 0, 256, 48)),
     (53, limits(64, 32, 64, 0, 256, 48)),
@@ -64,10 +66,12 @@ static LIMITS: [(u32, Limits); 19] = [
     (80, limits(64, 32, 164, 1024, 128, 163)),
     (86, limits(48, 16, 100, 1024, 128, 99)),
     (87, limits(48, 16, 164, 1024, 128, 163)),
+    (88, limits(48, 16, 100, 1024, 128, 99)),
     (89, limits(48, 24, 100, 1024, 128, 99)),
     (90, limits(64, 32, 228, 1024, 128, 227)),
     (100, limits(64, 32, 228, 1024, 128, 227)),
     (103, limits(64, 32, 228, 1024, 128, 227)),
+    (107, limits(32, 16, 228, 1024, 128, 227)),
     (110, limits(48, 24, 228, 1024, 128, 227)),
     (120, limits(48, 24, 100, 1024, 128, 99)),
     (121, limits(48, 24, 100, 1024, 128, 99)),
@@ -129,7 +133,8 @@ mod tests {
         assert_eq!(warps(90, 256, 32, 0), Some(64));
         assert_eq!(warps(86, 256, 40, 0), Some(48));
         assert_eq!(warps(75, 1024, 64, 0), Some(32));
-        assert_eq!(warps(88, 256, 32, 0), None);
+        assert_eq!(warps(107, 64, 40, 0), Some(32));
+        assert_eq!(warps(99, 256, 32, 0), None);
     }
 
     #[test]

@@ -17,7 +17,6 @@ use crate::occupancy::{BLOCK_SIZES, Limits};
 use fatbin::entry::Unpacker;
 use image::ImageFacts;
 use queue::Queue;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use walk::{Found, Payload, Walk};
@@ -82,13 +81,13 @@ fn read(all: &[Found<'_>], looked_at: &(dyn Fn(usize, usize) + Sync)) -> Vec<Res
     let facts: Vec<OnceLock<_>> = all.iter().map(|_| OnceLock::new()).collect();
     let work = || {
         let mut unpacker = Unpacker::default();
-        queue.work(|number| {
+        queue.work(|number, memory| {
             let (Some(found), Some(place)) = (all.get(number), facts.get(number)) else { return };
             let bytes = match &found.payload {
-                Payload::Plain(bytes) => Ok(Cow::Borrowed(*bytes)),
-                Payload::Entry(entry) => unpacker.unpack(entry, MOST_UNPACKED).map_err(|error| error.to_string()),
+                Payload::Plain(bytes) => Ok(*bytes),
+                Payload::Entry(entry) => unpacker.unpack_into(entry, MOST_UNPACKED, memory).map_err(|error| error.to_string()),
             };
-            _ = place.set(bytes.and_then(|bytes| image::examine(&bytes, &names).map_err(|error| error.to_string())));
+            _ = place.set(bytes.and_then(|bytes| image::examine(bytes, &names).map_err(|error| error.to_string())));
             looked_at(found.file as usize, found.payload.stored());
         });
     };

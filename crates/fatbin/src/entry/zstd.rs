@@ -20,13 +20,21 @@ mod c_library {
     impl Zstd {
         /// Unpacks a frame to `size` bytes at most.
         pub(in super::super) fn unpack(&mut self, frame: &[u8], size: usize) -> Result<Vec<u8>, String> {
-            let decoder = match &mut self.0 {
-                Some(decoder) => decoder,
-                none => none.insert(Decompressor::new().map_err(|error| error.to_string())?),
-            };
             let mut contents = Vec::with_capacity(size);
-            decoder.decompress_to_buffer(frame, &mut contents).map_err(|error| error.to_string())?;
+            self.decoder()?.decompress_to_buffer(frame, &mut contents).map_err(|error| error.to_string())?;
             Ok(contents)
+        }
+
+        /// Unpacks a frame to where it fits, and returns how many bytes it gave.
+        pub(in super::super) fn unpack_into(&mut self, frame: &[u8], contents: &mut [u8]) -> Result<usize, String> {
+            self.decoder()?.decompress_to_buffer(frame, contents).map_err(|error| error.to_string())
+        }
+
+        fn decoder(&mut self) -> Result<&mut Decompressor<'static>, String> {
+            match &mut self.0 {
+                Some(decoder) => Ok(decoder),
+                none => Ok(none.insert(Decompressor::new().map_err(|error| error.to_string())?)),
+            }
         }
     }
 }
@@ -48,10 +56,15 @@ mod safe {
         /// Unpacks a frame to `size` bytes at most.
         pub(in super::super) fn unpack(&mut self, frame: &[u8], size: usize) -> Result<Vec<u8>, String> {
             let mut contents = vec![0; size];
-            self.0.set_max_window_size(length(&contents).max(WINDOW));
-            let unpacked = self.0.decode_all(frame, &mut contents).map_err(|error| error.to_string())?;
+            let unpacked = self.unpack_into(frame, &mut contents)?;
             contents.truncate(unpacked);
             Ok(contents)
+        }
+
+        /// Unpacks a frame to where it fits, and returns how many bytes it gave.
+        pub(in super::super) fn unpack_into(&mut self, frame: &[u8], contents: &mut [u8]) -> Result<usize, String> {
+            self.0.set_max_window_size(length(contents).max(WINDOW));
+            self.0.decode_all(frame, contents).map_err(|error| error.to_string())
         }
     }
 }
