@@ -19,15 +19,19 @@ use std::process::{Command, ExitCode};
 /// The word that asks for a folder.
 pub const WORD: &str = "shim";
 
-const USAGE: &str = "usage: cuweld shim FOLDER [--toolkit FOLDER] [--messages rich|nvlink]";
+const USAGE: &str = "usage: cuweld shim FOLDER [--whole] [--toolkit FOLDER] [--messages rich|nvlink]";
 
 const HELP: &str = "\
-usage: cuweld shim FOLDER [--toolkit FOLDER] [--messages rich|nvlink]
+usage: cuweld shim FOLDER [--whole] [--toolkit FOLDER] [--messages rich|nvlink]
 
 Makes a folder in which nvcc is the toolkit's and nvlink is cuweld, so that whatever calls this nvcc
 links device code with cuweld. The toolkit stays as it is. A folder that is there already is brought
 up to date.
 
+--whole
+        Makes FOLDER a whole toolkit: these programs in FOLDER/bin, and links to everything else of the
+        toolkit. For what is told where the toolkit is, and not where nvcc is: CUDA_HOME and CUDA_PATH, as
+        PyTorch's extensions, Bazel's rules_cuda and CMake's find_package(CUDAToolkit) read them.
 --toolkit FOLDER
         The CUDA toolkit. Without it, the first one that CUWELD_TOOLKIT, CUDA_HOME, CUDA_PATH or PATH
         leads to.
@@ -50,15 +54,20 @@ pub fn run(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> Ex
 }
 
 fn make(arguments: impl Iterator<Item = OsString>) -> Result<String, Box<Diagnostic>> {
-    let Some(Arguments { folder, toolkit, style }) = read_arguments(arguments)? else { return Ok(HELP.to_owned()) };
+    let Some(Arguments { folder, whole, toolkit, style }) = read_arguments(arguments)? else { return Ok(HELP.to_owned()) };
+    if whole && !system::LINKS {
+        let text = "'--whole' needs links to the toolkit's files, which are not made on this system".into();
+        return Err(Box::new(Diagnostic::new(Message::Usage { text })));
+    }
     let toolkit = find_toolkit(toolkit)?;
     let style = style.unwrap_or_else(ask_for_style);
     let at = |path: &Path, error: io::Error| {
         let (file, cause) = (path.to_string_lossy().into_owned(), error.to_string());
         Box::new(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause))
     };
-    fs::create_dir_all(&folder).map_err(|error| at(&folder, error))?;
-    let folder = system::full_path(&folder).map_err(|error| at(&folder, error))?;
+    let programs = if whole { folder.join("bin") } else { folder.clone() };
+    fs::create_dir_all(&programs).map_err(|error| at(&folder, error))?;
+    let folder = system::full_path(&programs).map_err(|error| at(&folder, error))?;
     for path in [&folder, &toolkit] {
         if path.to_string_lossy().contains(['$', '\n', '\r', '"', '`']) {
             let text = format!("nvcc would read '{}' as something else than a folder; take one of another name", path.display());
@@ -73,22 +82,43 @@ fn make(arguments: impl Iterator<Item = OsString>) -> Result<String, Box<Diagnos
     let release = release_of(&nvcc);
     fs::write(folder.join("nvcc.profile"), profile_for(&text, &folder, &toolkit, style, release))
         .map_err(|error| at(&folder, error))?;
-    for (name, target) in [
+    let own_programs = [
         (program("nvcc"), nvcc),
         ("crt".into(), toolkit.join("bin/crt")),
         (program("nvlink"), own.clone()),
         (program("fatbinary"), own),
-    ] {
+    ];
+    for (name, target) in &own_programs {
         let link = folder.join(name);
-        system::replace(&link, &target).map_err(|error| at(&link, error))?;
+        system::replace(&link, target).map_err(|error| at(&link, error))?;
     }
-    Ok(what_to_do(&folder, &toolkit, style))
+    if whole {
+        let made_already = |name: &str| name == "nvcc.profile" || own_programs.iter().any(|(own, _)| own == name);
+        complete(&folder, &toolkit.join("bin"), made_already).map_err(|error| at(&folder, error))?;
+        let root = folder.parent().unwrap_or(&folder);
+        complete(root, &toolkit, |name| name == "bin").map_err(|error| at(root, error))?;
+    }
+    Ok(what_to_do(&folder, &toolkit, whole, style))
+}
+
+/// Links everything in a folder of the toolkit that the folder in its place does not have of its own.
+fn complete(folder: &Path, of_toolkit: &Path, is_own: impl Fn(&str) -> bool) -> io::Result<()> {
+    for entry in fs::read_dir(of_toolkit)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if !is_own(&name.to_string_lossy()) {
+            system::replace(&folder.join(name), &entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// What was asked for.
 #[derive(Debug, PartialEq)]
 struct Arguments {
     folder: PathBuf,
+    /// Whether the folder is to be one of a whole toolkit.
+    whole: bool,
     toolkit: Option<PathBuf>,
     style: Option<DiagnosticsStyle>,
 }
@@ -97,12 +127,13 @@ struct Arguments {
 fn read_arguments(arguments: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Box<Diagnostic>> {
     let usage = || Box::new(Diagnostic::new(Message::Usage { text: USAGE.into() }).hint("'cuweld shim --help' says more"));
     let mut arguments = arguments.peekable();
-    let (mut folder, mut toolkit, mut style) = (None, None, None);
+    let (mut folder, mut whole, mut toolkit, mut style) = (None, false, None, None);
     while let Some(argument) = arguments.next() {
         let text = argument.to_string_lossy();
         let (name, value) = text.split_once('=').map_or((&*text, None), |(name, value)| (name, Some(OsString::from(value))));
         match name {
             "--help" | "-h" => return Ok(None),
+            "--whole" => whole = true,
             "--toolkit" => toolkit = Some(PathBuf::from(value.or_else(|| arguments.next()).ok_or_else(usage)?)),
             "--messages" => {
                 let value = value.or_else(|| arguments.next()).ok_or_else(usage)?;
@@ -112,7 +143,7 @@ fn read_arguments(arguments: impl Iterator<Item = OsString>) -> Result<Option<Ar
             _ => folder = Some(PathBuf::from(&argument)),
         }
     }
-    Ok(Some(Arguments { folder: folder.ok_or_else(usage)?, toolkit, style }))
+    Ok(Some(Arguments { folder: folder.ok_or_else(usage)?, whole, toolkit, style }))
 }
 
 /// Asks how messages are to be written, if there is someone to ask.
@@ -133,8 +164,9 @@ fn find_toolkit(named: Option<PathBuf>) -> Result<PathBuf, Box<Diagnostic>> {
     let places = Search { folder: named, ..Search::default() }.places();
     // The profile tells a toolkit from a folder that an earlier call made.
     let found = places.iter().find(|place| {
-        let file = |name: &str| place.folder.join("bin").join(name).is_file();
-        file(&format!("nvcc{EXE_SUFFIX}")) && file("nvcc.profile")
+        let programs = place.folder.join("bin");
+        let profile = fs::read_to_string(programs.join("nvcc.profile"));
+        programs.join(format!("nvcc{EXE_SUFFIX}")).is_file() && profile.is_ok_and(|text| !text.contains(STYLE_VARIABLE))
     });
     match found {
         Some(place) => Ok(system::full_path(&place.folder).unwrap_or_else(|_| place.folder.clone())),
@@ -176,6 +208,7 @@ mod system {
 
     pub(super) use fs::canonicalize as full_path;
 
+    pub(super) const LINKS: bool = true;
     pub(super) const PATH_SEPARATOR: &str = ":";
 
     /// Makes a link.
@@ -197,6 +230,7 @@ mod system {
 
     pub(super) use std::path::absolute as full_path;
 
+    pub(super) const LINKS: bool = false;
     pub(super) const PATH_SEPARATOR: &str = ";";
 
     /// Makes a copy of a file, or of the files in a folder.
@@ -213,7 +247,9 @@ mod system {
     }
 }
 
-fn what_to_do(folder: &Path, toolkit: &Path, style: DiagnosticsStyle) -> String {
+fn what_to_do(folder: &Path, toolkit: &Path, whole: bool, style: DiagnosticsStyle) -> String {
+    let root = folder.parent().filter(|_| whole);
+    let root = root.map_or(String::new(), |root| format!("  others  CUDA_HOME={0} CUDA_PATH={0} ...\n", root.display()));
     let (folder, toolkit) = (folder.display(), toolkit.display());
     let (style, other) = match style {
         DiagnosticsStyle::Nvlink => ("those of nvlink, word for word", "rich"),
@@ -226,7 +262,7 @@ fn what_to_do(folder: &Path, toolkit: &Path, style: DiagnosticsStyle) -> String 
   CMake   cmake -DCMAKE_CUDA_COMPILER={folder}/nvcc ... (CUDA_SEPARABLE_COMPILATION as usual)
   Bazel   let the CUDA toolchain's nvcc be {folder}/nvcc; where it calls nvlink itself, {folder}/nvlink
   clang   PATH={folder}:$PATH clang++ ... (without --cuda-path, which comes before PATH)
-
+{root}
 The linker's messages are {style}; {STYLE_VARIABLE}={other} changes that for a build.
 "
     )
@@ -248,12 +284,13 @@ mod tests {
     fn one_folder_is_needed() {
         let read = |words: &[&str]| read_arguments(words.iter().map(OsString::from));
         let arguments = |toolkit: Option<&str>, style| {
-            Ok(Some(Arguments { folder: "d".into(), toolkit: toolkit.map(PathBuf::from), style })).map_err(|()| "")
+            Ok(Some(Arguments { folder: "d".into(), whole: false, toolkit: toolkit.map(PathBuf::from), style })).map_err(|()| "")
         };
         let found = |words: &[&str]| read(words).map_err(|_| "");
         assert_eq!(found(&["d"]), arguments(None, None));
         assert_eq!(found(&["--toolkit", "t", "d"]), arguments(Some("t"), None));
         assert_eq!(found(&["d", "--toolkit=t", "--messages=nvlink"]), arguments(Some("t"), Some(DiagnosticsStyle::Nvlink)));
+        assert!(read(&["d", "--whole"]).is_ok_and(|arguments| arguments.is_some_and(|arguments| arguments.whole)));
         assert_eq!(found(&["d", "--help"]), Ok(None));
         for words in [&[][..], &["a", "b"], &["--toolkit"], &["-x", "d"], &["d", "--messages=loud"]] {
             assert!(read(words).is_err(), "{words:?}");

@@ -37,7 +37,7 @@ fn bash() -> String {
          \x20   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n\
          \x20   case $previous in\n{cases}    esac\n\
          \x20   if [[ ${{COMP_WORDS[1]}} == shim && $COMP_CWORD -gt 1 ]]; then\n\
-         \x20       COMPREPLY=($(compgen -d -W '--help --toolkit --messages' -- \"$current\"))\n\
+         \x20       COMPREPLY=($(compgen -d -W '--help --whole --toolkit --messages' -- \"$current\"))\n\
          \x20   elif [[ $current == -* ]]; then\n\
          \x20       COMPREPLY=($(compgen -W '{}' -- \"$current\"))\n\
          \x20   else\n\

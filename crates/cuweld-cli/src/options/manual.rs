@@ -8,7 +8,7 @@ pub fn manual_page() -> String {
     let mut page = format!(
         ".TH CUWELD 1 \"\" \"cuweld {}\" \"User Commands\"\n\
          .SH NAME\ncuweld \\- link CUDA device code\n\
-         .SH SYNOPSIS\n.B cuweld\n[options] objects\n.br\n.B cuweld shim\nfolder [\\-\\-toolkit folder] [\\-\\-messages rich|nvlink]\n\
+         .SH SYNOPSIS\n.B cuweld\n[options] objects\n.br\n.B cuweld shim\nfolder [\\-\\-whole] [\\-\\-toolkit folder] [\\-\\-messages rich|nvlink]\n\
          .SH DESCRIPTION\n\
          Links the device code in cubins, fatbins, PTX, host objects and libraries into one cubin. It takes the\n\
          options of nvlink, can stand in its place, and behaves like it when it is called by that name.\n\
@@ -21,7 +21,7 @@ pub fn manual_page() -> String {
          .PP\n\
          .B cuweld shim\n\
          makes a folder in which nvcc is the toolkit's and nvlink is cuweld, and says how nvcc, CMake, Bazel and clang use\n\
-         it. The toolkit stays as it is.\n",
+         it. The toolkit stays as it is. With \\-\\-whole the folder is a toolkit of its own, of links, for CUDA_HOME and CUDA_PATH.\n",
         env!("CARGO_PKG_VERSION")
     );
     for (title, origin) in [
