@@ -129,7 +129,8 @@ fn read<'arguments>(
         output.map(|output| Room::new(output, workload.bytes as u64 / 8 * 7))
     };
     let (files, room, workload) = resources::take_while_reading(expected, arguments.execution.threads, |readers| {
-        let room = room_for(expected);
+        // One thread makes no room, and others may not have been started yet.
+        let room = room_for(expected).filter(|_| readers > 1);
         room.iter().for_each(Room::make);
         // It is not worth the time to give them back one by one at the end.
         let files = ManuallyDrop::new(run_phase(watch, Phase::Read, || inputs::read(arguments, readers)));
