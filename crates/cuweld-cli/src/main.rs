@@ -75,7 +75,9 @@ fn run() -> ExitCode {
     let read_file = &mut |path: &std::path::Path| options::read_options_file(path);
     match options::parse(arguments, messages.is_nvlink(), read_file) {
         Err(error) => messages.usage_error(&error),
-        Ok(Invocation::Help) => messages.print(&options::help(messages.program(), resources::terminal_width())),
+        Ok(Invocation::Help) => {
+            messages.print(&options::help(messages.program(), resources::terminal_width(resources::Stream::Output)))
+        }
         Ok(Invocation::Version) => messages.print(&options::version()),
         Ok(Invocation::Explain(code)) => messages.explain(&code),
         Ok(Invocation::Generate(kind)) => messages.print(&match kind {

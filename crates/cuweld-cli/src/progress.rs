@@ -4,8 +4,8 @@
 //! much is done, and what takes longest. It appears only when the wait is long enough to be noticed, and leaves nothing behind.
 
 use crate::options::ProgressDisplay;
+use crate::resources::{Stream, terminal_width};
 use cuweld_toolkit::{Event, Observer, Stage};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -124,28 +124,23 @@ fn display(state: Arc<Mutex<State>>, is_terminal: bool) -> Option<(Sender<()>, J
 /// Where the line goes.
 enum Display {
     /// To a terminal, over the line before.
-    Terminal(ProgressBar),
+    Terminal,
     /// To a file, below the line before, and only if it says something else.
     Lines(String),
 }
 
 impl Display {
     fn new(is_terminal: bool) -> Self {
-        if !is_terminal {
-            return Display::Lines(String::new());
-        }
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
-            bar.set_style(style);
-        }
-        Display::Terminal(bar)
+        if is_terminal { Display::Terminal } else { Display::Lines(String::new()) }
     }
 
     fn show(&mut self, line: Option<String>) {
         match (self, line) {
-            (Display::Terminal(bar), Some(line)) => {
-                bar.set_message(printable(&line));
-                bar.tick();
+            (Display::Terminal, Some(line)) => {
+                // A line that is too long would begin another, which nothing takes away.
+                let room = terminal_width(Stream::Messages).unwrap_or(USUAL_WIDTH) - 1;
+                let line: String = printable(&line).chars().take(room).collect();
+                _ = write!(anstream::stderr().lock(), "{CLEAR_LINE}{line}");
             }
             (Display::Lines(last), Some(line)) => {
                 let subject = line.split(" (").next().unwrap_or_default().to_owned();
@@ -159,11 +154,17 @@ impl Display {
     }
 
     fn clear(&self) {
-        if let Display::Terminal(bar) = self {
-            bar.finish_and_clear();
+        if let Display::Terminal = self {
+            _ = write!(anstream::stderr().lock(), "{CLEAR_LINE}");
         }
     }
 }
+
+/// How wide a terminal is that does not say.
+const USUAL_WIDTH: usize = 80;
+
+/// Back to the start of the line, which is emptied.
+const CLEAR_LINE: &str = "\r\x1b[K";
 
 /// A name from an input must not give orders to the terminal.
 fn printable(text: &str) -> String {

@@ -292,20 +292,34 @@ pub fn expect_large_pieces() {}
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
 pub fn touch_ahead(_: usize) {}
 
-/// How many characters fit into a line of the terminal that standard output is, if it is one.
-pub fn terminal_width() -> Option<usize> {
+/// What the program prints to.
+pub enum Stream {
+    /// Standard output.
+    Output,
+    /// Standard error.
+    Messages,
+}
+
+/// How many characters fit into a line of the terminal that a stream is, if it is one.
+pub fn terminal_width(stream: Stream) -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    said.or_else(terminal::width).filter(|&width| width > 0)
+    said.or_else(|| terminal::width(stream)).filter(|&width| width > 0)
 }
 
 #[cfg(unix)]
 mod terminal {
+    use super::Stream;
+
     #[allow(unsafe_code, reason = "the standard library does not tell how large a terminal is")]
-    pub(super) fn width() -> Option<usize> {
+    pub(super) fn width(stream: Stream) -> Option<usize> {
+        let descriptor = match stream {
+            Stream::Output => libc::STDOUT_FILENO,
+            Stream::Messages => libc::STDERR_FILENO,
+        };
         // SAFETY: the structure is plain numbers, for which zero is a value, and it is the one that this request fills.
         let (status, size) = unsafe {
             let mut size: libc::winsize = std::mem::zeroed();
-            (libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &raw mut size), size)
+            (libc::ioctl(descriptor, libc::TIOCGWINSZ, &raw mut size), size)
         };
         (status == 0).then_some(usize::from(size.ws_col))
     }
@@ -313,7 +327,7 @@ mod terminal {
 
 #[cfg(not(unix))]
 mod terminal {
-    pub(super) fn width() -> Option<usize> {
+    pub(super) fn width(_: super::Stream) -> Option<usize> {
         None
     }
 }
