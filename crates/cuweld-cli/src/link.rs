@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::request::{check, on_empty, request};
 use crate::resources::{self, Workload};
 use crate::room::Room;
-use crate::save;
+use crate::save::{self, Step};
 use crate::side_files;
 use crate::transfer::Transfer;
 use crate::virtual_target;
@@ -69,7 +69,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
 /// Gives the link to another linker, and the status that it ends with.
 fn hand_over(program: &Path, arguments: &LinkArguments, report: &mut Report) -> Result<ExitCode, Failure> {
     if let Some(folder) = &arguments.files.save_dir {
-        save::save(folder, arguments, &inputs::read(arguments, 1), report)?;
+        save::save(folder, &Step::Link, arguments, &inputs::read(arguments, 1), report)?;
     }
     finalizer::hand_over(program, std::env::args_os().skip(1)).map_err(|error| {
         let (file, cause) = (program.to_string_lossy().into_owned(), error.to_string());
@@ -100,7 +100,7 @@ fn link_into(
     let (files, room) = read(arguments, target, watch);
     files.check_outputs(arguments, report)?;
     if let Some(folder) = &arguments.files.save_dir {
-        save::save(folder, arguments, &files, report)?;
+        save::save(folder, &Step::Link, arguments, &files, report)?;
     }
     let explains = arguments.messages.verbose && !messages.as_reference(arguments);
     let mut request = request(arguments, messages, target, explains);
@@ -153,7 +153,7 @@ fn read<'arguments>(
 }
 
 /// Runs a phase that comes before those of the library.
-fn run_phase<T>(watch: &mut Watch, phase: Phase, run: impl FnOnce() -> T) -> T {
+pub fn run_phase<T>(watch: &mut Watch, phase: Phase, run: impl FnOnce() -> T) -> T {
     _ = watch.begin(phase);
     let result = run();
     watch.end(phase);
@@ -300,16 +300,21 @@ fn say_what_was_compiled(
     outputs: &mut Outputs,
     trace: &mut Trace,
 ) {
-    for Compilation { stage, name, begin, duration, cached } in compilations {
+    trace_compilations(compilations, trace);
+    if arguments.files.time.is_some() {
+        outputs.add_times(&side_files::times(target, compilations));
+    }
+}
+
+/// Adds what was compiled to a trace.
+pub fn trace_compilations(compilations: &[Compilation], trace: &mut Trace) {
+    for Compilation { stage, name, begin, duration, cached, .. } in compilations {
         let what = match (stage, cached) {
             (_, true) => "take from the cache",
             (Stage::Optimize, false) => "optimize",
             (Stage::Assemble, false) => "compile",
         };
         trace.add(format!("{what} {name}"), *begin, *duration);
-    }
-    if arguments.files.time.is_some() {
-        outputs.add_times(&side_files::times(target, compilations));
     }
 }
 
@@ -328,7 +333,7 @@ fn list_kernels(image: &[u8], report: &mut Report) {
 }
 
 /// Adds what tells of the program, even if there are errors in it.
-fn add_side_files(
+pub fn add_side_files(
     outputs: &mut Outputs,
     registrations: Option<&str>,
     map: Option<&str>,

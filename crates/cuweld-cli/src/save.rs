@@ -24,9 +24,33 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+/// Which step of a build is saved.
+pub enum Step<'words> {
+    /// A link.
+    Link,
+    /// A whole device link, with words that say what it makes, and for which GPUs.
+    DeviceLink(&'words [OsString]),
+}
+
+impl Step<'_> {
+    /// How the program is called with an options file.
+    fn call(&self) -> &'static str {
+        match self {
+            Step::Link => "@options.txt",
+            Step::DeviceLink(_) => "dlink --options-file=options.txt",
+        }
+    }
+}
+
 /// Saves a link, whose inputs were read.
-pub fn save(folder: &Path, arguments: &LinkArguments, files: &Files<'_>, report: &mut Report) -> Result<(), Failure> {
-    let saved = begin(folder).and_then(|()| Saved::default().write(folder, arguments, files));
+pub fn save(
+    folder: &Path,
+    step: &Step<'_>,
+    arguments: &LinkArguments,
+    files: &Files<'_>,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let saved = begin(folder).and_then(|()| Saved::default().write(folder, step, arguments, files));
     saved.map_err(|error| {
         let (file, cause) = (folder.to_string_lossy().into_owned(), error.to_string());
         report.add(Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause));
@@ -55,10 +79,15 @@ struct Saved {
 }
 
 impl Saved {
-    fn write(mut self, folder: &Path, arguments: &LinkArguments, files: &Files<'_>) -> io::Result<()> {
+    fn write(mut self, folder: &Path, step: &Step<'_>, arguments: &LinkArguments, files: &Files<'_>) -> io::Result<()> {
         fs::create_dir(folder.join("outputs"))?;
+        if let Step::DeviceLink(words) = step {
+            self.words.extend_from_slice(words);
+        }
         for repeated in &arguments.repeated {
             let (option, place) = match repeated {
+                // The device link says it in words of its own.
+                Repeated::Word(word) if matches!(step, Step::DeviceLink(_)) && is_architecture(word) => continue,
                 Repeated::Word(word) => {
                     self.words.push(word.clone());
                     continue;
@@ -87,7 +116,7 @@ impl Saved {
         create(&folder.join("options.txt"), &response_file(&self.words))?;
         create(&folder.join("about.txt"), self.about(arguments).as_bytes())?;
         let script = folder.join("repeat.sh");
-        create(&script, repeat_script(arguments).as_bytes())?;
+        create(&script, repeat_script(step, arguments).as_bytes())?;
         make_executable(&script)
     }
 
@@ -181,6 +210,11 @@ fn make_executable(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a word says which GPU a link is for.
+fn is_architecture(word: &OsStr) -> bool {
+    word.as_encoded_bytes().starts_with(b"-arch=")
+}
+
 /// The last part of a path, with only such characters as no shell or options file treats in its own way.
 fn plain_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -218,9 +252,14 @@ fn shell_word(word: &OsStr) -> String {
 }
 
 /// The script that repeats the link. The note of the result tells of the original command line.
-fn repeat_script(arguments: &LinkArguments) -> String {
+fn repeat_script(step: &Step<'_>, arguments: &LinkArguments) -> String {
     let note = &arguments.note;
-    let options = note.other_options.as_deref().unwrap_or(&note.options);
+    let options = match step {
+        Step::Link => Some(note.other_options.as_deref().unwrap_or(&note.options)),
+        // Each GPU has another.
+        Step::DeviceLink(_) => note.other_options.as_deref(),
+    };
+    let options = options.map(|options| format!(" --note-options={}", shell_word(options.as_ref()))).unwrap_or_default();
     let compat = COMPATIBILITY_VARIABLES.iter().find_map(|name| std::env::var(name).ok()).filter(|_| arguments.compat.is_none());
     let mut variables = compat.map(|tool| format!(" CUWELD_COMPAT={}", shell_word(tool.as_ref()))).unwrap_or_default();
     if let Ok(release) = std::env::var(RELEASE_VARIABLE) {
@@ -228,9 +267,9 @@ fn repeat_script(arguments: &LinkArguments) -> String {
     }
     format!(
         "#!/bin/sh\n# Repeats a link that cuweld {} saved. CUWELD is the program to do it.\ncd \"$(dirname \"$0\")\" || exit\n\
-         exec env{variables} \"${{CUWELD:-cuweld}}\" @options.txt --note-options={} \"$@\"\n",
+         exec env{variables} \"${{CUWELD:-cuweld}}\" {}{options} \"$@\"\n",
         env!("CARGO_PKG_VERSION"),
-        shell_word(options.as_ref())
+        step.call(),
     )
 }
 

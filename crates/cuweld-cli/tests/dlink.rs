@@ -130,17 +130,55 @@ fn one_gpu_that_fails_fails_the_whole() {
         assert!(said.contains(target), "{said}");
     }
     assert!(!folder.path().join("dlink.o").exists());
+    fs::copy(folder.path().join("kernel.o"), folder.path().join("kernel.sm_90.x")).expect("a copy");
     for (words, expected) in [
         ("dlink kernel.o -o d.o", "no architecture"),
         ("dlink -arch=sm_1 kernel.o -o d.o", "sm_1"),
         ("dlink -arch=sm_90 missing.o -o d.o", "missing.o"),
-        ("dlink -arch=sm_90 -Map=m kernel.o scale.o -o d.o", "-Map"),
+        ("dlink -arch=sm_90 -r kernel.o scale.o -o d.o", "-r makes code"),
+        ("dlink -arch=sm_90,sm_90a -Map=kernel.x kernel.sm_90.x scale.o -o d.o", "kernel.sm_90.x"),
         ("dlink -arch=sm_90 kernel.o scale.o -o kernel.o", "kernel.o"),
     ] {
         let output = cuweld(folder.path(), words);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains(expected), "{words}: {said}");
     }
+}
+
+#[test]
+fn of_several_gpus_each_has_its_listings() {
+    let folder = folder();
+    let folder = folder.path();
+    let text = |name: &str| fs::read_to_string(folder.join(name)).expect(name);
+    let listings = "-Map=m.map --cref -dot=calls --report=r.json --time-trace=t.json --time=times.csv";
+    expect(folder, &format!("dlink -arch=sm_90 kernel.o scale.o -o one.o {listings}"));
+    expect(folder, "-arch=sm_90 kernel.o scale.o -o d.cubin -Map=link.map --cref -dot=link.dot");
+    assert_eq!(text("m.map").lines().skip(1).collect::<Vec<_>>(), text("link.map").lines().skip(1).collect::<Vec<_>>());
+    assert_eq!(text("calls"), text("link.dot"));
+    expect(folder, &format!("dlink -arch=sm_90,sm_90a kernel.o scale.o -o d.o {listings}"));
+    assert_eq!(text("calls.sm_90a"), text("calls"));
+    for (name, part) in
+        [("m.sm_90.map", "_Z5scalef"), ("m.sm_90a.map", "_Z5scalef"), ("r.sm_90.json", "sm_90"), ("r.sm_90a.json", "sm_90a")]
+    {
+        assert!(text(name).contains(part), "{name}: {}", text(name));
+    }
+    for part in ["\"read\"", "\"unpack\"", "\"resolve\"", "\"sm_90\"", "\"sm_90a\""] {
+        assert!(text("t.json").contains(part), "{part}: {}", text("t.json"));
+    }
+    assert!(text("times.csv").starts_with("source file name"));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_device_link_that_was_saved_can_be_repeated() {
+    let folder = folder();
+    let folder = folder.path();
+    let read = |name: &str| fs::read(folder.join(name)).expect(name);
+    expect(folder, "dlink -gencode arch=compute_90,code=[sm_90,sm_90a] -shared kernel.o scale.o -o d.o --save-dir=saved");
+    let script = Command::new(folder.join("saved/repeat.sh")).env("CUWELD", env!("CARGO_BIN_EXE_cuweld")).output();
+    let output = script.expect("the script runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(read("saved/outputs/d.o") == read("d.o"));
 }
 
 #[test]

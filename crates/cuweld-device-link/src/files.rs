@@ -134,13 +134,13 @@ impl DeviceLink {
         let request = |target| {
             let mut request = Request::new(target);
             request.compile.explain_undefined = true;
-            (request, Report::default())
+            (request, Report::default(), ())
         };
         let requests = targets.into_iter().map(request).collect();
         let mut programs: Vec<Program> = Vec::new();
         let mut said = String::new();
         let mut failed = false;
-        for (result, report) in link_each(&inputs, requests, &Compilers::NONE) {
+        for (result, report, ()) in link_each(&inputs, requests, &Compilers::NONE) {
             said.extend(report.entries().iter().map(|entry| renderer.render(entry)));
             match result {
                 Ok(program) => programs.push(program),

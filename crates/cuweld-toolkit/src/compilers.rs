@@ -66,6 +66,8 @@ pub struct Compilation {
     pub stage: Stage,
     /// What was compiled.
     pub name: String,
+    /// For which architecture.
+    pub architecture: String,
     /// When.
     pub begin: Instant,
     /// How long it took.
@@ -106,8 +108,7 @@ impl ToolkitCompilers {
         let found = self.assembler.get_or_init(|| self.search.assembler());
         let assembler = found.as_ref().map_err(Clone::clone)?;
         self.compile(
-            Stage::Assemble,
-            assembly.name,
+            (Stage::Assemble, assembly.name, &assembly.arguments),
             || {
                 let mut key = Key::new("assemble");
                 key.add(&self.setup.cache.as_ref()?.identity(assembler.path()).ok()?);
@@ -133,8 +134,7 @@ impl ToolkitCompilers {
         let found = self.optimizer.get_or_init(|| self.search.optimizer());
         let optimizer = found.as_ref().map_err(Clone::clone)?;
         let optimized = self.compile(
-            Stage::Optimize,
-            optimization.name,
+            (Stage::Optimize, optimization.name, &optimization.arguments),
             || {
                 let mut key = Key::new("optimize");
                 key.add(&self.setup.cache.as_ref()?.identity(optimizer.path()).ok()?);
@@ -159,8 +159,7 @@ impl ToolkitCompilers {
     /// Takes a result from the cache, or compiles and stores it there.
     fn compile<T>(
         &self,
-        stage: Stage,
-        name: &str,
+        (stage, name, arguments): (Stage, &str, &[String]),
         key: impl FnOnce() -> Option<Key>,
         found: impl FnOnce(Vec<Vec<u8>>) -> Option<T>,
         run: impl FnOnce() -> Result<T, CompilerError>,
@@ -170,7 +169,7 @@ impl ToolkitCompilers {
         let missing = match self.setup.cache.as_ref().zip(key()).map(|(cache, key)| cache.get(key)) {
             Some(Ok(parts)) => {
                 if let Some(result) = found(parts) {
-                    return Ok((result, self.note(stage, name, begin, true)));
+                    return Ok((result, self.note((stage, name, arguments), begin, true)));
                 }
                 None
             }
@@ -184,7 +183,7 @@ impl ToolkitCompilers {
         self.tell(Event::Ended(stage, name));
         drop(slot);
         let result = result?;
-        let duration = self.note(stage, name, begin, false);
+        let duration = self.note((stage, name, arguments), begin, false);
         if let Some(missing) = missing {
             let parts = stored(&result);
             missing.store(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>());
@@ -192,9 +191,11 @@ impl ToolkitCompilers {
         Ok((result, duration))
     }
 
-    fn note(&self, stage: Stage, name: &str, begin: Instant, cached: bool) -> Duration {
+    fn note(&self, (stage, name, arguments): (Stage, &str, &[String]), begin: Instant, cached: bool) -> Duration {
         let duration = begin.elapsed();
-        let compilation = Compilation { stage, name: name.to_owned(), begin, duration, cached };
+        let architecture = arguments.iter().find_map(|argument| argument.strip_prefix("-arch=")).unwrap_or_default();
+        let (name, architecture) = (name.to_owned(), architecture.to_owned());
+        let compilation = Compilation { stage, name, architecture, begin, duration, cached };
         self.done.lock().unwrap_or_else(PoisonError::into_inner).push(compilation);
         duration
     }

@@ -12,6 +12,8 @@ pub struct Trace {
     start: Instant,
     begin: Duration,
     spans: Vec<Span>,
+    /// Links that ran beside each other.
+    rows: Vec<(String, Trace)>,
 }
 
 /// One span.
@@ -27,7 +29,7 @@ pub struct Span {
 
 impl Default for Trace {
     fn default() -> Self {
-        Trace { start: Instant::now(), begin: Duration::ZERO, spans: Vec::new() }
+        Trace { start: Instant::now(), begin: Duration::ZERO, spans: Vec::new(), rows: Vec::new() }
     }
 }
 
@@ -48,6 +50,11 @@ impl Trace {
         self.spans.push(Span { name: name.into(), begin: begin.saturating_duration_since(self.start), duration });
     }
 
+    /// Adds the trace of a link that ran beside others, as a row of its own.
+    pub fn add_row(&mut self, name: String, row: Trace) {
+        self.rows.push((name, row));
+    }
+
     /// The spans, in the order in which they ended.
     pub fn spans(&self) -> &[Span] {
         &self.spans
@@ -55,12 +62,20 @@ impl Trace {
 
     /// The trace in Chrome's JSON format.
     pub fn to_json(&self) -> String {
-        let microseconds = |duration: Duration| duration.as_nanos() as f64 / 1e3;
-        let event = |span: &Span| {
-            let (begin, duration) = (microseconds(span.begin), microseconds(span.duration));
-            json!({ "name": span.name, "ph": "X", "pid": 1, "tid": 1, "ts": begin, "dur": duration })
-        };
-        let events: Vec<_> = self.spans.iter().map(event).collect();
+        let mut events: Vec<_> = self.events(1, Duration::ZERO).collect();
+        for (number, (name, row)) in (2..).zip(&self.rows) {
+            events.push(json!({ "name": "thread_name", "ph": "M", "pid": 1, "tid": number, "args": { "name": name } }));
+            events.extend(row.events(number, row.start.saturating_duration_since(self.start)));
+        }
         format!("{}\n", json!({ "traceEvents": events }))
+    }
+
+    /// The spans as events of a row, later by as much as the trace began later than the whole.
+    fn events(&self, row: usize, later: Duration) -> impl Iterator<Item = serde_json::Value> {
+        let microseconds = |duration: Duration| duration.as_nanos() as f64 / 1e3;
+        self.spans.iter().map(move |span| {
+            let (begin, duration) = (microseconds(later + span.begin), microseconds(span.duration));
+            json!({ "name": span.name, "ph": "X", "pid": 1, "tid": row, "ts": begin, "dur": duration })
+        })
     }
 }

@@ -8,19 +8,24 @@ use crate::bytes;
 use crate::compilers::compilers;
 use crate::inputs::{self, Files, RUNTIME_LIBRARY};
 use crate::libraries::Processor;
-use crate::link::{registrations, say_how_reading_went};
+use crate::link::{add_side_files, registrations, say_how_reading_went, trace_compilations};
 use crate::messages::{Messages, usage_diagnostic};
-use crate::options::{Architecture, InputItem, InputSource, Invocation, LinkArguments};
+use crate::options::{Architecture, InputItem, InputSource, Invocation, LinkArguments, SideFiles};
 use crate::output::Pending;
 use crate::outputs::{Outputs, not_written, writing_failed};
 use crate::progress::Progress;
 use crate::request::{check, request};
 use crate::resources::{self, Workload};
+use crate::save::{self, Step};
+use crate::side_files;
+use crate::watch::Watch;
 use cubin::target::Target;
 use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report, WarningPolicy};
 use cuweld::inputs::{OpenInputs, Unknown};
+use cuweld::observer::{Observer, Outline, Phase};
+use cuweld::trace::Trace;
 use cuweld_device_link::{Bundle, Machine, Program, Visibility, link_each};
-use cuweld_toolkit::Search;
+use cuweld_toolkit::{Compilation, Search};
 use fatbin::write::{Embedded, Form, Settings, Wrapper};
 use options::{DeviceLinkArguments, Emit, HELP, Targets};
 use std::ffi::OsString;
@@ -77,13 +82,20 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
     let early = messages.show_found_while_reading(&renderer, &common.warnings);
     let late: Vec<Entry> = early.map(|problem| Entry::Diagnostic(usage_diagnostic(problem))).collect();
     messages.show(&renderer, &late);
-    refuse_listings(&common)?;
+    refuse_what_is_of_one_link(&common)?;
 
-    let mut report = new_report(&common);
+    let mut trace = Trace::default();
+    _ = trace.begin(Phase::Read);
     let files = read(&asked, &common);
+    trace.end(Phase::Read);
+    let mut report = new_report(&common);
     let result = (|| {
         say_how_reading_went(&files, &mut report)?;
-        files.check_outputs(&common, &mut report)
+        files.check_outputs(&common, &mut report)?;
+        match &common.files.save_dir {
+            Some(folder) => save::save(folder, &Step::DeviceLink(&asked.repeated), &common, &files, &mut report),
+            None => Ok(()),
+        }
     })();
     messages.show(&renderer, report.entries());
     result?;
@@ -104,10 +116,11 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
     if matches!(asked.targets, Targets::All) && targets.is_empty() {
         return Err(Stop::Usage("there is no GPU that every input has code for".into()));
     }
-    let programs = link(&opened, &asked, &targets, &output, messages)?;
+    let each = arguments_of_each(&asked, &targets, &output, &files, messages)?;
+    let linked = link(&opened, each, &targets, messages, &mut trace)?;
     let mut report = new_report(&common);
     let written =
-        write(&programs, &asked, &common, &opened, &output, &mut report).and_then(|()| files.check_unchanged(&mut report));
+        write(&linked, &asked, &common, &opened, &output, &trace, &mut report).and_then(|()| files.check_unchanged(&mut report));
     messages.show(&renderer, report.entries());
     Ok(written?)
 }
@@ -147,45 +160,81 @@ fn common_arguments(asked: &mut DeviceLinkArguments, output: &Path, messages: &M
     }
 }
 
-/// Links for every target. One that fails fails the whole, after all were tried.
-fn link(
-    inputs: &OpenInputs<'_>,
+/// The command lines of the links for all targets. Of several, listings are named after their GPUs.
+fn arguments_of_each(
     asked: &DeviceLinkArguments,
     targets: &[&'static Target],
     output: &Path,
+    files: &Files<'_>,
     messages: &Messages,
-) -> Result<Vec<Program>, Stop> {
+) -> Result<Vec<LinkArguments>, Stop> {
     let several = targets.len() > 1;
-    let mut all = Vec::new();
+    let mut each = Vec::new();
     for target in targets {
-        let arguments = arguments(asked, target.name, output, several, messages)?;
+        let mut arguments = arguments(asked, target.name, output, several, messages)?;
+        if several {
+            let SideFiles { map, dot, report, .. } = &mut arguments.files;
+            let listings = [map, dot, report].into_iter().flatten().filter(|path| **path != Path::new("-"));
+            listings.for_each(|path| *path = named_after(path, target));
+        }
         let mut report = new_report(&arguments);
-        let checked = check(&arguments, target, &mut report);
+        let checked = check(&arguments, target, &mut report).and_then(|()| files.check_outputs(&arguments, &mut report));
         messages.show(&messages.renderer(&arguments), report.entries());
         checked?;
-        all.push(arguments);
+        each.push(arguments);
     }
-    let ask = |arguments: &LinkArguments, target: &&'static Target| {
-        (request(arguments, messages, target, false), new_report(arguments))
+    Ok(each)
+}
+
+/// What came of all links.
+#[derive(Default)]
+struct Linked {
+    programs: Vec<Program>,
+    /// What is known of each program, and the command line that says who wants to know.
+    outlines: Vec<(LinkArguments, Outline)>,
+    compilations: Vec<Compilation>,
+}
+
+/// Links for every target. One that fails fails the whole, after all were tried.
+fn link(
+    inputs: &OpenInputs<'_>,
+    each: Vec<LinkArguments>,
+    targets: &[&'static Target],
+    messages: &Messages,
+    trace: &mut Trace,
+) -> Result<Linked, Stop> {
+    let Some(common) = each.first() else { return Ok(Linked::default()) };
+    let mut report = new_report(common);
+    let unified_index = side_files::read_unified_index(common.link.uidx_file.as_deref(), &mut report);
+    let host_section = side_files::read_host_section(common.link.nv_host.as_deref(), &mut report);
+    messages.show(&messages.renderer(common), report.entries());
+    let (unified_index, host_section) = (unified_index?, host_section?);
+    let ask = |(arguments, target): (&LinkArguments, &&'static Target)| {
+        let mut request = request(arguments, messages, target, false);
+        request.options.unified_index.clone_from(&unified_index);
+        request.options.host_section.clone_from(&host_section);
+        (request, new_report(arguments), Watch::default())
     };
-    let requests = all.iter().zip(targets).map(|(arguments, target)| ask(arguments, target)).collect();
-    let Some(common) = all.first() else { return Ok(Vec::new()) };
+    let requests = each.iter().zip(targets).map(ask).collect();
     let progress = Progress::start(common.compile.progress);
     let compilers = compilers(&common.compile, messages.is_nvlink(), progress.as_ref());
     let results = compilers.lend(|compilers| link_each(inputs, requests, compilers));
     drop(progress);
-    let mut programs = Vec::new();
+    let mut linked = Linked { compilations: compilers.done(), ..Linked::default() };
+    trace_compilations(&linked.compilations, trace);
     let mut failed = None;
-    for ((result, report), arguments) in results.into_iter().zip(&all) {
-        messages.show(&messages.renderer(arguments), report.entries());
+    for (((result, report, watch), arguments), target) in results.into_iter().zip(each).zip(targets) {
+        messages.show(&messages.renderer(&arguments), report.entries());
         match result {
-            Ok(program) => programs.push(program),
+            Ok(program) => linked.programs.push(program),
             Err(error) => failed = Some(error.failure()),
         }
+        trace.add_row(target.name.to_owned(), watch.trace);
+        linked.outlines.push((arguments, watch.outline.unwrap_or_default()));
     }
     match failed {
         Some(failure) => Err(failure.into()),
-        None => Ok(programs),
+        None => Ok(linked),
     }
 }
 
@@ -227,21 +276,15 @@ fn runtime_library_not_named(arguments: &LinkArguments) -> Option<PathBuf> {
     Search { folder: arguments.compile.toolkit.clone(), ..Search::default() }.library(&file_name)
 }
 
-/// Listings are of one link each.
-fn refuse_listings(arguments: &LinkArguments) -> Result<(), Stop> {
-    let files = &arguments.files;
+/// Refuses what makes no sense for a program that is to be registered.
+fn refuse_what_is_of_one_link(arguments: &LinkArguments) -> Result<(), Stop> {
     let asked = [
-        (files.map.is_some(), "-Map"),
-        (files.dot.is_some(), "--dot"),
-        (files.time_trace.is_some(), "--time-trace"),
-        (files.save_dir.is_some(), "--save-dir"),
-        (files.time.is_some(), "-time"),
-        (arguments.compile.emit_ptx, "-emit-ptx"),
-        (arguments.link.relocatable, "-r"),
-        (arguments.compile.finalizer.is_some(), "--finalizer"),
+        (arguments.compile.emit_ptx, "-emit-ptx", "makes no machine code"),
+        (arguments.link.relocatable, "-r", "makes code that can not be loaded yet"),
+        (arguments.compile.finalizer.is_some(), "--finalizer", "hands the link for one GPU to another program"),
     ];
-    match asked.into_iter().find(|(is_asked, _)| *is_asked) {
-        Some((_, name)) => Err(Stop::Usage(format!("{name} is for the link of one GPU: leave out the word dlink"))),
+    match asked.into_iter().find(|(is_asked, ..)| *is_asked) {
+        Some((_, name, why)) => Err(Stop::Usage(format!("{name} {why}: leave out the word dlink"))),
         None => Ok(()),
     }
 }
@@ -254,19 +297,42 @@ fn new_report(arguments: &LinkArguments) -> Report {
 
 /// Writes what was asked for.
 fn write(
-    programs: &[Program],
+    linked: &Linked,
     asked: &DeviceLinkArguments,
     common: &LinkArguments,
     opened: &OpenInputs<'_>,
     output: &Path,
+    trace: &Trace,
     report: &mut Report,
 ) -> Result<(), Failure> {
+    let programs = &linked.programs;
     let mut outputs = Outputs::begin(common, report)?;
     let outcome = match asked.emit {
         Emit::Cubin => add_cubins(programs, output, &mut outputs, report),
         _ => add_bundle(programs, asked, common, opened, output, &mut outputs, report),
     };
+    let outcome = outcome.and_then(|()| add_listings(linked, output, &mut outputs, report));
+    let outcome = outcome.and_then(|()| match &common.files.time_trace {
+        Some(path) => outputs.add(path, trace.to_json().as_bytes(), report),
+        None => Ok(()),
+    });
     outputs.commit(outcome, report)
+}
+
+/// Adds what tells of each program.
+fn add_listings(linked: &Linked, output: &Path, outputs: &mut Outputs, report: &mut Report) -> Result<(), Failure> {
+    let Linked { programs, outlines, compilations } = linked;
+    for (program, (arguments, outline)) in programs.iter().zip(outlines) {
+        add_side_files(outputs, None, program.map.as_deref(), outline.graphviz.as_ref(), arguments, report)?;
+        if let Some(path) = &arguments.files.report {
+            let text = crate::report::on_link(path, Some(output), &program.image, outline.account.as_ref());
+            outputs.add(path, &text, report)?;
+        }
+        let is_for_it = |compilation: &&Compilation| compilation.architecture == program.target.name;
+        let own: Vec<Compilation> = compilations.iter().filter(is_for_it).cloned().collect();
+        outputs.add_times(&side_files::times(program.target, &own));
+    }
+    Ok(())
 }
 
 /// Adds the programs in one fatbin, and what is around that.
@@ -324,9 +390,10 @@ fn entry_name(asked: &DeviceLinkArguments, common: &LinkArguments) -> String {
 /// Adds a cubin for each GPU. Of several, each is named after its GPU.
 fn add_cubins(programs: &[Program], output: &Path, outputs: &mut Outputs, report: &mut Report) -> Result<(), Failure> {
     for program in programs {
-        let path = match programs {
-            [_] => output.to_path_buf(),
-            _ => named_after(output, program.target),
+        let path = match (programs, output.extension()) {
+            ([_], _) => output.to_path_buf(),
+            (_, Some(_)) => named_after(output, program.target),
+            (_, None) => named_after(&output.with_extension("cubin"), program.target),
         };
         outputs.add(&path, &program.image, report)?;
     }
@@ -335,6 +402,8 @@ fn add_cubins(programs: &[Program], output: &Path, outputs: &mut Outputs, report
 
 /// `a.cubin` for sm_90 is `a.sm_90.cubin`.
 fn named_after(output: &Path, target: &Target) -> PathBuf {
-    let extension = output.extension().map_or("cubin".into(), |extension| extension.to_string_lossy());
-    output.with_extension(format!("{}.{extension}", target.name))
+    match output.extension() {
+        Some(extension) => output.with_extension(format!("{}.{}", target.name, extension.to_string_lossy())),
+        None => output.with_extension(target.name),
+    }
 }

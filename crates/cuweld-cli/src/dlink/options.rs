@@ -37,6 +37,8 @@ pub struct DeviceLinkArguments {
     pub names_architectures: bool,
     /// What is left: the command line of a link for one GPU.
     pub link: Vec<OsString>,
+    /// What is not in that, once more: for whoever repeats the device link.
+    pub repeated: Vec<OsString>,
 }
 
 /// The GPUs to link for.
@@ -85,6 +87,8 @@ nvcc -dlink does. Takes nvcc's options for that, those of a link (cuweld --help)
 --visibility default|hidden
                            who may call its functions; hidden by default with -shared
 --compress none|zstd       whether the code is packed; also -Xfatbin -compress-all, --compress-mode M
+
+Files on the links (-Map, -dot, --report) are named after the GPU, too, if there are several: a.map for sm_90 is a.sm_90.map.
 ";
 
 /// What an option means.
@@ -113,6 +117,19 @@ enum Meaning {
     OptionsFile,
     /// Nothing: it is for the host's compiler or linker, or for steps before this one.
     Nothing,
+}
+
+impl Meaning {
+    /// Whether it says what a device link makes, which a link does not know.
+    fn is_of_device_links(self) -> bool {
+        match self {
+            Meaning::Architecture | Meaning::Code | Meaning::GenerateCode | Meaning::Architectures => true,
+            Meaning::Emit | Meaning::Emits(_) | Meaning::Host | Meaning::Visibility | Meaning::Shared => true,
+            Meaning::Compress | Meaning::CompressMode | Meaning::CompressAll | Meaning::LineInfo | Meaning::DeviceDebug => true,
+            Meaning::Output | Meaning::ForFatbin | Meaning::ForLinker | Meaning::OptionsFile => false,
+            Meaning::LinkTimeOptimization | Meaning::Threads | Meaning::Help | Meaning::Nothing => false,
+        }
+    }
 }
 
 /// One row: names, whether a value follows, and what it means.
@@ -209,7 +226,7 @@ impl Reader<'_> {
     fn read(&mut self, mut words: impl Iterator<Item = OsString>) -> Result<(), String> {
         while let Some(word) = words.next() {
             let text = word.to_string_lossy().into_owned();
-            let Some(((_, takes_value, meaning), value)) = find(&text) else {
+            let Some(((names, takes_value, meaning), value)) = find(&text) else {
                 if !IGNORED.iter().any(|beginning| text.starts_with(beginning)) {
                     self.found.link.push(word);
                 }
@@ -219,6 +236,11 @@ impl Reader<'_> {
                 (true, None) => words.next().ok_or_else(|| format!("'{text}' needs a value"))?.to_string_lossy().into_owned(),
                 (_, value) => value.unwrap_or_default().to_owned(),
             };
+            if meaning.is_of_device_links() {
+                let word =
+                    names.iter().take(1).map(|name| if *takes_value { format!("{name}={value}") } else { (*name).to_owned() });
+                self.found.repeated.extend(word.map(OsString::from));
+            }
             self.take(*meaning, &value)?;
         }
         Ok(())
@@ -366,10 +388,12 @@ mod tests {
         let found = read(line).expect("it is read");
         let link: Vec<_> = found.link.iter().map(|word| word.to_string_lossy()).collect();
         assert_eq!(link, ["--shared", "a.o", "-L/lib", "-lcudadevrt", "-v", "-w"]);
+        assert_eq!(found.repeated, ["-gencode=arch=compute_90,code=[sm_90]", "-shared"]);
         assert!(found.shared && found.output == Some("d.o".into()));
         let found = read("-G a.o -Xfatbin -compress-all --compress-mode=size -cubin").expect("it is read");
         assert!(found.debug && found.named_after_inputs && found.emit == Emit::Cubin);
         assert_eq!(found.compression, Compression { mode: Mode::Size, all: true });
+        assert_eq!(found.repeated, ["-G", "-compress-all", "-compress-mode=size", "-cubin"]);
         for line in ["--emit=nothing", "--host=vax", "--visibility", "--compress=lzw"] {
             assert!(read(line).is_err(), "{line}");
         }
