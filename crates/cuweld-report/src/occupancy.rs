@@ -1,13 +1,13 @@
 //! Occupancy: how many warps of a kernel a multiprocessor holds at a time.
 //!
-//! The limits are those of the CUDA C++ Programming Guide, "Compute Capabilities", table "Technical Specifications per Compute
-//! Capability" (release 13.0; up to 7.0, release 12.9), and, for those that it leaves out (8.8, 10.3, 10.7, 12.1), of NVIDIA's
-//! `cuda::arch_traits` in the CUDA Core Compute Libraries (`cuda/__device/arch_traits.h`, release 13.4), which says the same as the guide
-//! of all others from 6.0 on. How they are shared out is what the guide says under "Multiprocessor Level" and
-//! the occupancy calculator of Nsight Compute shows: registers are handed out to warps in units of 256, a quarter of them to each of
-//! four schedulers; shared memory to blocks, in units, with what the system reserves for each block.
+//! The limits are those of the CUDA Programming Guide, "Compute Capabilities", tables "Device and Streaming Multiprocessor (SM)
+//! Information" and "Memory Information per Compute Capability" (before 7.5, those of the guide of CUDA 12.9), and, for those that it
+//! leaves out (8.8, 10.7), of NVIDIA's `cuda::arch_traits` in the CUDA Core Compute Libraries (`cuda/__device/arch_traits.h`, release 13.4),
+//! which says the same as the guide of all others from 6.0 on. How they are shared out is what the toolkit's occupancy calculator
+//! (`cuda_occupancy.h`) does, which a test asks: registers are handed out to warps in units of 256, to each scheduler its share of them;
+//! shared memory to blocks, in units, with what the system reserves for each block.
 //!
-//! A row is there only where one of the two has it.
+//! A row is there only where one of them has it.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,10 +28,15 @@ pub struct Limits {
     pub shared_unit: u64,
     /// Most bytes of shared memory of a block.
     pub shared_per_block: u64,
+    /// Schedulers: each has its share of the registers.
+    #[serde(default = "most_have")]
+    pub schedulers: u32,
 }
 
-/// Where the limits come from, for readers of a report.
-pub const SOURCE: &str = "CUDA C++ Programming Guide, Technical Specifications per Compute Capability";
+/// The schedulers of all multiprocessors but those of 6.0.
+const fn most_have() -> u32 {
+    4
+}
 
 /// Threads of a warp.
 const WARP: u32 = 32;
@@ -39,8 +44,6 @@ const WARP: u32 = 32;
 const MOST_THREADS: u32 = 1024;
 /// Registers are handed out to warps in multiples of so many.
 const REGISTER_UNIT: u32 = 256;
-/// Schedulers of a multiprocessor: each has its share of the registers.
-const SCHEDULERS: u32 = 4;
 /// Most registers of a thread.
 const MOST_REGISTERS: u32 = 255;
 
@@ -49,7 +52,7 @@ pub const BLOCK_SIZES: [u32; 10] = [32, 64, 96, 128, 192, 256, 384, 512, 768, 10
 
 const fn limits(warps: u32, blocks: u32, shared_kib: u64, reserved_shared: u64, shared_unit: u64, per_block_kib: u64) -> Limits {
     let (shared, shared_per_block) = (shared_kib << 10, per_block_kib << 10);
-    Limits { warps, blocks, registers: 65536, shared, reserved_shared, shared_unit, shared_per_block }
+    Limits { warps, blocks, registers: 65536, shared, reserved_shared, shared_unit, shared_per_block, schedulers: most_have() }
 }
 
 /// Architecture, and its limits: warps, blocks, KiB of shared memory, bytes reserved per block, unit, KiB per block.
@@ -57,7 +60,7 @@ static LIMITS: [(u32, Limits); 21] = [
     (50, limits(64, 32, 64, 0, 256, 48)),
     (52, limits(64, 32, 96, 0, 256, 48)),
     (53, limits(64, 32, 64, 0, 256, 48)),
-    (60, limits(64, 32, 64, 0, 256, 48)),
+    (60, Limits { schedulers: 2, ..limits(64, 32, 64, 0, 256, 48) }),
     (61, limits(64, 32, 96, 0, 256, 48)),
     (62, limits(64, 32, 64, 0, 256, 48)),
     (70, limits(64, 32, 96, 0, 256, 96)),
@@ -104,9 +107,10 @@ impl Limits {
         }
         let warps = threads.div_ceil(WARP);
         let by_warps = self.warps / warps;
+        let schedulers = self.schedulers.max(1);
         let by_registers = match (needs.registers * WARP).next_multiple_of(REGISTER_UNIT) {
             0 => self.blocks,
-            per_warp => self.registers / SCHEDULERS / per_warp * SCHEDULERS / warps,
+            per_warp => self.registers / schedulers / per_warp * schedulers / warps,
         };
         let per_block = (needs.shared + self.reserved_shared).next_multiple_of(self.shared_unit);
         let by_shared = self.shared.checked_div(per_block).map_or(u64::from(self.blocks), |blocks| blocks);
@@ -160,6 +164,26 @@ mod tests {
         let needs = Needs { registers: 32, shared: 0, max_threads: Some(256) };
         let warps = |threads| Limits::of(90).map(|limits| limits.warps_of(threads, &needs));
         assert_eq!((warps(256), warps(512)), (Some(64), Some(0)));
+    }
+
+    #[test]
+    fn the_limits_are_those_of_the_cuda_programming_guide() {
+        // Column by column as the guide has them under "Compute Capabilities", memory in KiB; its 12.x are two here.
+        let capabilities = [75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121];
+        type Of = fn(&Limits) -> u64;
+        let rows: [(&str, [u64; 11], Of); 5] = [
+            ("resident blocks", [16, 32, 16, 16, 24, 32, 32, 32, 24, 24, 24], |limits| limits.blocks.into()),
+            ("resident warps", [32, 64, 48, 48, 48, 64, 64, 64, 48, 48, 48], |limits| limits.warps.into()),
+            ("registers", [65536; 11], |limits| limits.registers.into()),
+            ("shared memory", [64, 164, 100, 164, 100, 228, 228, 228, 228, 100, 100], |limits| limits.shared >> 10),
+            ("shared memory of a block", [64, 163, 99, 163, 99, 227, 227, 227, 227, 99, 99], |limits| {
+                limits.shared_per_block >> 10
+            }),
+        ];
+        for (what, expected, of) in rows {
+            let found = capabilities.map(|sm| Limits::of(sm).map(|limits| of(&limits)));
+            assert_eq!(found, expected.map(Some), "{what}");
+        }
     }
 
     #[test]
