@@ -118,7 +118,7 @@ fn check(seen: &serde_json::Value, width: u32) {
     assert_eq!((number("alarm"), number("scripts"), number("images")), (0, 3, 0), "{seen}");
     assert_eq!(number("cards"), 6);
     assert_eq!((number("zoomed"), number("unzoomed")), (1, 0));
-    assert!(seen["total"].as_str().is_some_and(|total| total.starts_with("10,000 functions")), "{seen}");
+    assert!(seen["total"].as_str().is_some_and(|total| total.starts_with("10,000 kernels")), "{seen}");
     // Only what can be seen is drawn, however much there is.
     assert!((10..200).contains(&number("drawn")), "{seen}");
     assert_eq!((number("most"), number("least")), (255, 16));

@@ -166,7 +166,7 @@ function table() {
   let found = [], height = 34;
   function fill() {
     found = selected(a);
-    info.textContent = plural(found.length, "function", "functions") + ", " + bytes(sum(found, (f) => f.code)) + " of code";
+    info.textContent = (state.kind === "kernel" ? plural(found.length, "kernel", "kernels") : plural(found.length, "function", "functions")) + ", " + bytes(sum(found, (f) => f.code)) + " of code";
     head.replaceChildren(...COLUMNS.map(([key, text]) => {
       const on = key === state.sort;
       return el("span", {}, el("button", { type: "button", "aria-sort": on && (state.down ? "descending" : "ascending"), onclick: () => sortBy(key) }, text + (on ? (state.down ? " ↓" : " ↑") : "")));
@@ -219,7 +219,7 @@ function row(a, f, top, at) {
   return el("a", { class: "row", href: link(f), "data-at": at, style: `position:absolute;left:0;right:0;top:${top}px`, title: f.demangled },
     el("span", { class: "name" }, nameParts(f)),
     el("span", {}, f.registers + (f.registers_path ? " ↑" : "")),
-    el("span", {}, stack(f)),
+    el("span", {}, stack(f) + (f.stack === undefined ? "" : " B")),
     el("span", {}, bytes(f.shared || 0)),
     el("span", {}, share === undefined ? "–" : [meter(share), Math.round(100 * share) + " %"]),
     el("span", {}, bytes(f.code)));
@@ -303,8 +303,8 @@ function functionPage(index) {
     calls && [el("h2", {}, "Calls"), el("div", { class: "panel" }, calls)],
     above && [el("h2", {}, "Called by"), el("div", { class: "panel" }, above)],
     same && [el("h2", {}, "Same code"), el("div", { class: "panel" }, el("ul", { class: "tree top" }, same.functions.filter((i) => i !== index).slice(0, 100).map((i) => el("li", {}, el("a", { class: "mono", href: link(a.functions[i]) }, nameParts(a.functions[i])), " ", el("span", { class: "soft" }, origin(a, a.functions[i]))))))],
-    siblings.length > 0 && [el("h2", {}, plural(siblings.length, "other instance", "other instances") + " of the template"), el("div", { class: "panel" }, el("table", { class: "plain" }, el("tbody", {}, siblings.slice(0, 100).map((g) =>
-      el("tr", {}, el("td", { class: "mono" }, el("a", { href: link(g) }, g.arguments || g.template)), el("td", { class: "num" }, g.registers + " regs"), el("td", { class: "num" }, bytes(g.code)))))))]);
+    siblings.length > 0 && [el("h2", {}, f.arguments ? plural(siblings.length, "other instance", "other instances") + " of the template" : plural(siblings.length, "other", "others") + " of this name"), el("div", { class: "panel" }, el("table", { class: "plain" }, el("tbody", {}, siblings.slice(0, 100).map((g) =>
+      el("tr", {}, el("td", { class: "mono" }, el("a", { href: link(g) }, g.arguments || g.demangled), " ", el("span", { class: "soft" }, a.images.length > 1 && origin(a, g))), el("td", { class: "num" }, g.registers + " regs"), el("td", { class: "num" }, bytes(g.code)))))))]);
   main.focus({ preventScroll: true });
   scrollTo(0, 0);
 }
