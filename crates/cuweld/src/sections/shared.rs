@@ -1,6 +1,6 @@
 //! Shared memory: that of a kernel, that of the module, and that of the system. It takes no room in the file.
 
-use super::{Bytes, Class, InViews, Memory, SectionKind, Settled, Shape};
+use super::{Class, InViews, Memory, SectionKind, Settled, Shape};
 use crate::id::SectionId;
 use crate::phases::finalize::Output;
 use crate::phases::merge::{OutputSection, Plan};
@@ -94,12 +94,7 @@ impl SectionKind for ReservedShared {
 
     /// In the Mercury view they take room, although they have no contents: the reference linker fills it with what stands behind it
     /// in a file of its own, which is the start of the section headers.
-    fn bytes(&self, output: &Output<'_, '_>, part: FileSection) -> Bytes {
-        if part.view == View::Machine {
-            return Bytes::Written;
-        }
-        let mut bytes = vec![0; 3 * SectionHeader::SIZE];
-        let (_, headers) = bytes.split_at_mut(SectionHeader::SIZE);
+    fn write(&self, output: &Output<'_, '_>, _part: FileSection, _first: usize, out: &mut [u8]) -> cubin::Result<()> {
         let section_names = SectionHeader {
             name: 1,
             kind: SHT_STRTAB,
@@ -113,10 +108,14 @@ impl SectionKind for ReservedShared {
             offset: section_names.offset + section_names.size,
             ..section_names
         };
-        for (header, place) in [section_names, symbol_names].iter().zip(headers.chunks_exact_mut(SectionHeader::SIZE)) {
+        let mut headers = [0; 3 * SectionHeader::SIZE];
+        for (header, place) in [section_names, symbol_names].iter().zip(headers.chunks_exact_mut(SectionHeader::SIZE).skip(1)) {
             header.write(place);
         }
-        bytes.resize(output.layout.size(part.section) as usize, 0);
-        Bytes::Made(bytes)
+        out.fill(0);
+        for (byte, header) in out.iter_mut().zip(headers) {
+            *byte = header;
+        }
+        Ok(())
     }
 }
