@@ -162,13 +162,12 @@ fn read(mut file: &std::fs::File, metadata: &Metadata) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         return file.read_to_end(&mut bytes).map(|_| bytes);
     }
-    // In one call, without another look for its end.
-    let mut bytes = vec![0; metadata.len() as usize];
-    let was_shortened = |error: &io::Error| error.kind() == io::ErrorKind::UnexpectedEof;
-    match file.read_exact(&mut bytes) {
-        Err(error) if !was_shortened(&error) => Err(error),
-        Ok(()) if !State::of(metadata).differs(&State::of(&file.metadata()?)) => Ok(bytes),
-        _ => Err(io::Error::other("it was changed while it was read")),
+    // In one call, without another look for its end, into memory that is not cleared before.
+    let mut bytes = Vec::with_capacity(metadata.len() as usize);
+    file.take(metadata.len()).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 == metadata.len() && !State::of(metadata).differs(&State::of(&file.metadata()?)) {
+        true => Ok(bytes),
+        false => Err(io::Error::other("it was changed while it was read")),
     }
 }
 

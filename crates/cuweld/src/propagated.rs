@@ -53,8 +53,18 @@ pub const PROPAGATED: [PropagatedAttribute; 11] = [
 
 /// The row of an attribute in [`PROPAGATED`].
 pub fn propagated_row(attribute: Attribute) -> Option<usize> {
-    PROPAGATED.iter().position(|row| row.attribute == attribute)
+    ROWS[usize::from(attribute.0)].map(usize::from)
 }
+
+static ROWS: [Option<u8>; 256] = {
+    let mut table = [None; 256];
+    let mut row = 0;
+    while row < PROPAGATED.len() {
+        table[PROPAGATED[row].attribute.0 as usize] = Some(row as u8);
+        row += 1;
+    }
+    table
+};
 
 /// Whether a record has a payload where others of its attribute have none, or the other way round. That matters where the link
 /// changes the value; all others stay as they are.

@@ -74,8 +74,8 @@ pub fn make(facts: &Facts<'_, '_>) -> Info {
     let views = facts.options.target.views;
     let files: Vec<FileId> = facts.inputs.files().ids().rev().collect();
     let module_of = |frames| files.par_iter().map(|&file| facts.module_records(file, frames)).collect();
-    let has_whole_program = facts.inputs.files().iter().any(|file| file.is_whole_program);
-    let blurs = facts.options.imitates(Imitation::FramesOfInnerFunctions) && views == Views::Two && has_whole_program;
+    let blurs = views == Views::Two && facts.inputs.has_whole_programs();
+    let blurs = blurs && facts.options.imitates(Imitation::FramesOfInnerFunctions);
     let machine_module = blurs.then(|| module_of(Frames::OfLastInner));
     let module = module_of(Frames::Own);
     let functions = FunctionRecords::of(facts.resolution.functions().len(), views, |function, view, records, out| {

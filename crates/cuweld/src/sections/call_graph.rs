@@ -46,12 +46,10 @@ impl SectionKind for CallGraphRecords {
         let (live, graph) = (output.live, output.graph);
         let number = |function: FunctionId| output.function_number(function);
         let prototype = |id| output.names.prototypes[id];
-        let alive = |functions: &[FunctionId]| -> Vec<FunctionId> {
-            functions.iter().copied().filter(|&function| live.contains(function)).collect()
-        };
+        let is_live = |function: &FunctionId| live.contains(*function);
         let mut edges = Vec::new();
         for caller in live.functions() {
-            let calls = alive(graph.calls(caller)).into_iter();
+            let calls = graph.calls(caller).iter().copied().filter(is_live);
             edges.extend(calls.map(|callee| Edge::Call { caller: number(caller), callee: number(callee) }));
         }
         for function in live.functions() {
@@ -63,7 +61,7 @@ impl SectionKind for CallGraphRecords {
             edges.extend(indirect.map(|&id| Edge::IndirectCall { caller: number(caller), prototype: prototype(id) }));
         }
         for caller in live.functions() {
-            let references = alive(graph.references(caller)).into_iter();
+            let references = graph.references(caller).iter().copied().filter(is_live);
             edges.extend(references.map(|function| Edge::References { caller: number(caller), function: number(function) }));
         }
         let mut bytes = Vec::new();

@@ -14,16 +14,19 @@ use crate::phases::stages::Planned;
 pub fn check(planned: &Planned<'_, '_>, report: &mut Report) -> Result<(), Failure> {
     let &Planned { inputs, resolution, live, plan, .. } = planned;
     let has_code = |function| resolution.code(inputs, function).is_some() && plan.function(function).text.is_some();
-    for function in live.functions().filter(|&function| !has_code(function)) {
+    let mut unknown = Vec::new();
+    for function in live.functions() {
+        if has_code(function) {
+            let definition = resolution.symbols()[resolution.functions()[function].symbol].definition;
+            unknown.extend(definition.filter(|&symbol| inputs.symbols()[symbol].registers == 0));
+            continue;
+        }
         let name = resolution.name(function);
         // What nobody defines was reported as such.
         if resolution.code(inputs, function).is_some() || (resolution.functions()[function].kernel && is_driver_function(name)) {
             report.say(Message::NoCode { name: name.into() });
         }
     }
-    let definition = |function| resolution.symbols()[resolution.functions()[function].symbol].definition;
-    let definitions = live.functions().filter(|&function| has_code(function)).filter_map(definition);
-    let unknown: Vec<InputSymbolId> = definitions.filter(|&symbol| inputs.symbols()[symbol].registers == 0).collect();
     if unknown.is_empty() { Ok(()) } else { check_registers(inputs, &unknown, report) }
 }
 

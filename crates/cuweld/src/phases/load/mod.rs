@@ -13,6 +13,7 @@ mod variables;
 
 pub use demand::Demand;
 pub use read::OLDEST_WHOLE_PROGRAM;
+pub use rows::LeastMemory;
 pub use variables::{Stretch, Variables};
 
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
@@ -25,7 +26,7 @@ use cubin::release::Release;
 use cubin::relocation::{Entries, RelocationType};
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
-use cubin::target::{Target, Views};
+use cubin::target::Views;
 use foldhash::fast::RandomState;
 use rayon::prelude::*;
 use rows::{Rows, blank};
@@ -82,6 +83,7 @@ pub struct Inputs<'data> {
     machine_symbols: IdVec<InputSymbolId, MachineSymbol>,
     two_views: bool,
     release: &'static Release,
+    has_whole_programs: bool,
     left_out: Vec<usize>,
     /// Whether a function was missing before the device runtime library was taken.
     lacks_a_function: bool,
@@ -361,6 +363,11 @@ impl<'data> Inputs<'data> {
         self.release
     }
 
+    /// Whether there are [whole programs](ObjectFile::is_whole_program) among the objects.
+    pub fn has_whole_programs(&self) -> bool {
+        self.has_whole_programs
+    }
+
     /// The objects, in link order.
     pub fn files(&self) -> &IdVec<FileId, ObjectFile<'data>> {
         &self.files
@@ -558,29 +565,17 @@ fn read_all<'data>(
     }
     let (machine_symbols, two_views) = (machine_symbols.into(), views == Views::Two);
     let release = options.release.settle(files.iter().filter_map(|file| file.toolkit).max());
-    Ok(Inputs { files, sections, symbols, name_hashes, machine_symbols, two_views, release, left_out, lacks_a_function })
-}
-
-/// How much memory it takes at least to link objects.
-#[derive(Copy, Clone, Debug, Default)]
-pub struct LeastMemory {
-    /// To load them, beside their own bytes.
-    pub load: usize,
-    /// After that.
-    pub link: usize,
-}
-
-impl LeastMemory {
-    /// What it takes for these objects.
-    pub fn of<'data>(objects: impl Iterator<Item = &'data [u8]>, target: &Target) -> Self {
-        /// What becomes of a section and of a symbol: rows of several tables, and their names.
-        const SECTION: usize = 400;
-        const SYMBOL: usize = 96;
-        objects.map(|object| Counts::of(object, target.views)).fold(Self::default(), |sum, Counts { sections, symbols }| {
-            LeastMemory {
-                load: sum.load + sections * size_of::<InputSection<'_>>() + symbols * size_of::<InputSymbol<'_>>(),
-                link: sum.link + sections * SECTION + symbols * SYMBOL,
-            }
-        })
-    }
+    let has_whole_programs = files.iter().any(|file| file.is_whole_program);
+    Ok(Inputs {
+        files,
+        sections,
+        symbols,
+        name_hashes,
+        machine_symbols,
+        two_views,
+        release,
+        has_whole_programs,
+        left_out,
+        lacks_a_function,
+    })
 }

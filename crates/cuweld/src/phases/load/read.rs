@@ -215,6 +215,17 @@ impl<'data> Reader<'_, 'data> {
         self.arrangement.order().iter().filter_map(|&index| self.file.section(index))
     }
 
+    /// The linked ones among some sections in that order that are of interest, each as it is in the file, too.
+    fn linked<'all>(
+        &'all self,
+        sections: &'all [InputSection<'data>],
+        is_meant: impl Fn(&InputSection<'data>) -> bool + 'all,
+    ) -> impl Iterator<Item = (&'all Section<'data>, &'all InputSection<'data>)> {
+        let numbered = self.arrangement.order().iter().zip(sections).take(self.arrangement.linked());
+        let meant = numbered.filter(move |(_, section)| is_meant(section));
+        meant.filter_map(|(&index, section)| Some((self.file.section(index)?, section)))
+    }
+
     /// What the machine view says of the symbols, where there are two.
     fn read_machine_symbols(&self, symbols: &[InputSymbol<'data>], rows: &mut [MachineSymbol]) -> Result<(), Damage> {
         let table = self.file.symbol_table().and_then(|index| self.file.section(index));
@@ -237,11 +248,11 @@ impl<'data> Reader<'_, 'data> {
         symbols: &mut [InputSymbol<'data>],
     ) -> Result<Vec<InputSymbolId>, Damage> {
         let mut unknown_stacks = Vec::new();
-        for (raw, section) in self.arranged().zip(sections).take(self.arrangement.linked()) {
+        let has_records =
+            |section: &InputSection<'_>| matches!(section.role, Role::ModuleInfo | Role::FunctionInfo | Role::Compatibility);
+        for (raw, section) in self.linked(sections, has_records) {
             if section.role == Role::Compatibility {
                 check::compatibility(raw)?;
-            }
-            if !matches!(section.role, Role::ModuleInfo | Role::FunctionInfo) {
                 continue;
             }
             let wrong_form = |record: &Record<'_>| Damage::of(raw, format!("attribute {} is of a wrong form", record.attribute));
@@ -264,15 +275,16 @@ impl<'data> Reader<'_, 'data> {
                         ));
                     }
                 }
-                if let (Some(symbol), Some(value)) = (record.word(0), record.word(1)) {
-                    match record.attribute {
-                        Attribute::REGCOUNT => symbols[symbol as usize].registers = value,
-                        Attribute::FRAME_SIZE => symbols[symbol as usize].frame = value,
-                        Attribute::MIN_STACK_SIZE if value == u32::MAX => {
-                            unknown_stacks.push(InputSymbolId::from_index(symbol as usize));
-                        }
-                        _ => {}
-                    }
+                // Hot: most records are of other attributes.
+                if !matches!(record.attribute, Attribute::REGCOUNT | Attribute::FRAME_SIZE | Attribute::MIN_STACK_SIZE) {
+                    continue;
+                }
+                let (Some(symbol), Some(value)) = (record.word(0), record.word(1)) else { continue };
+                match record.attribute {
+                    Attribute::REGCOUNT => symbols[symbol as usize].registers = value,
+                    Attribute::FRAME_SIZE => symbols[symbol as usize].frame = value,
+                    _ if value == u32::MAX => unknown_stacks.push(InputSymbolId::from_index(symbol as usize)),
+                    _ => {}
                 }
             }
         }
@@ -283,7 +295,8 @@ impl<'data> Reader<'_, 'data> {
     /// The unified functions and variables. Stubs are of one size, by which the linker counts places.
     fn unified(&self, sections: &[InputSection<'data>], symbols: &[InputSymbol<'data>]) -> Result<Vec<UnifiedEntry>, Damage> {
         let mut entries = Vec::new();
-        for (raw, section) in self.arranged().zip(sections).take(self.arrangement.linked()) {
+        let is_unified = |section: &InputSection<'_>| section.is_stub() || matches!(section.role, Role::UnifiedEntries(_));
+        for (raw, section) in self.linked(sections, is_unified) {
             let size = section.machine.map_or(section.size, |machine| sections[machine.index()].size);
             if section.is_stub() && (size != STUB_SIZE || section.owner.is_none()) {
                 return Err(Damage::of(raw, format!("a stub of a unified function has {STUB_SIZE:#x} bytes, not {size:#x}")));
@@ -312,7 +325,8 @@ impl<'data> Reader<'_, 'data> {
 
     fn calls(&self, symbols: &[InputSymbol<'data>]) -> Result<Vec<CallRecord<'data>>, Damage> {
         let mut records = Vec::new();
-        for section in self.file.sections() {
+        let is_graph = |section: &&Section<'_>| matches!(section.kind(), SectionType::CALLGRAPH | SectionType::PROTOTYPE);
+        for section in self.file.sections().iter().filter(is_graph) {
             let mut strings = self.file.strings_for(section.data.len() / callgraph::ENTRY_SIZE);
             let function = |index: u32| match symbols.get(index as usize) {
                 Some(symbol) if symbol.kind == SymbolKind::FUNCTION => Ok(InputSymbolId::from_index(index as usize)),

@@ -5,6 +5,7 @@ use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
 use cubin::read::Counts;
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, SymbolKind};
+use cubin::target::Target;
 use rayon::prelude::*;
 
 /// A table of rows that are still to be written.
@@ -108,5 +109,29 @@ impl<'table, 'data> Rows<'table, 'data> {
         file.sections = range(file.sections);
         file.machine_sections = range(file.machine_sections);
         file.symbols = IdRange::new(symbol(file.symbols.first()), symbol(file.symbols.end()));
+    }
+}
+
+/// How much memory it takes at least to link objects.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct LeastMemory {
+    /// To load them, beside their own bytes.
+    pub load: usize,
+    /// After that.
+    pub link: usize,
+}
+
+impl LeastMemory {
+    /// What it takes for these objects.
+    pub fn of<'data>(objects: impl Iterator<Item = &'data [u8]>, target: &Target) -> Self {
+        /// What becomes of a section and of a symbol: rows of several tables, and their names.
+        const SECTION: usize = 400;
+        const SYMBOL: usize = 96;
+        objects.map(|object| Counts::of(object, target.views)).fold(Self::default(), |sum, Counts { sections, symbols }| {
+            LeastMemory {
+                load: sum.load + sections * size_of::<InputSection<'_>>() + symbols * size_of::<InputSymbol<'_>>(),
+                link: sum.link + sections * SECTION + symbols * SYMBOL,
+            }
+        })
     }
 }

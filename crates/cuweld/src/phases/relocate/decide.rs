@@ -106,6 +106,7 @@ impl Planned<'_, '_> {
     }
 
     /// Decides about a relocation against a symbol that the driver, the linker, or the layout of a kernel's memory places.
+    #[inline] // Hot: one per relocation.
     fn settle(&self, reference: &Reference<'_, '_>, expression: Expression, id: SymbolId) -> Decision {
         let kept = reference.kept(self, Referent::Symbol(self.aliased(id)), reference.entry.addend);
         match (self.home(id), expression) {
@@ -148,9 +149,11 @@ impl Planned<'_, '_> {
 
     /// A relocation of debug information that speaks of the bytes of code is discarded with the definition that it speaks of.
     fn went_with_replaced_code(&self, reference: &Reference<'_, '_>) -> bool {
-        let follows_code = reference.is_debug && FOLLOWS_CODE.contains(&reference.section.name.stem);
         let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, reference.file);
-        follows_code && reference.explicit_addends && self.resolution.function(reference.symbol).is_some_and(was_dropped)
+        reference.is_debug
+            && reference.explicit_addends
+            && self.resolution.function(reference.symbol).is_some_and(was_dropped)
+            && FOLLOWS_CODE.contains(&reference.section.name.stem)
     }
 
     /// Where the section is that a relocation names by the symbol of a section.

@@ -151,8 +151,8 @@ impl Planned<'_, '_> {
     /// Decides about the relocations of a section.
     fn section(&self, section: &OutputSection<'_>, view: View, run: &mut OutcomeRun) -> Result<(), Fault> {
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
-        let is_separate_debug = section.kind.is_debug() && self.options.target.views == Views::Two && view == View::Machine;
-        if !has_relocations || section.is_discarded || is_separate_debug {
+        let is_separate_debug = || self.options.target.views == Views::Two && view == View::Machine && section.kind.is_debug();
+        if !has_relocations || section.is_discarded || is_separate_debug() {
             return Ok(());
         }
         let is_listed = |piece: &Piece| !piece.is_replaced || view == View::Mercury;

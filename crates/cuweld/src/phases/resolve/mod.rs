@@ -219,10 +219,10 @@ impl<'data> Resolution<'data> {
         inputs: &'inputs Inputs<'data>,
         kernel: FunctionId,
     ) -> Option<&'inputs InputSection<'data>> {
-        let code = self.code(inputs, kernel)?;
-        let mut attached = inputs.attached(code).map(|section| &inputs.sections()[section]);
-        let is_whole_program = inputs.files()[inputs.file_of_section(code)].is_whole_program;
-        attached.find(|section| is_whole_program && section.role == Role::KernelShared)
+        let code = self.code(inputs, kernel).filter(|_| inputs.has_whole_programs())?;
+        let file = &inputs.files()[inputs.file_of_section(code)];
+        let mut attached = inputs.attached(code).map(|section| &inputs.sections()[section]).filter(|_| file.is_whole_program);
+        attached.find(|section| section.role == Role::KernelShared)
     }
 
     /// What became of the code in a section: the fate of the function it is the body of.

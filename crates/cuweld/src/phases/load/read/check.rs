@@ -88,7 +88,8 @@ pub(super) fn symbol(symbol: &Symbol<'_>, place: Place) -> Result<(), String> {
 impl Reader<'_, '_> {
     /// Checks that code is a function's, and what only kernels have a kernel's.
     pub(super) fn check_code(&self, sections: &[InputSection<'_>], symbols: &[InputSymbol<'_>]) -> Result<(), Damage> {
-        for (section, raw) in sections.iter().zip(self.arranged()).take(self.arrangement.linked()) {
+        let is_code = |section: &InputSection<'_>| matches!(section.role, Role::Text | Role::FunctionConstants(PARAMETER_BANK));
+        for (raw, section) in self.linked(sections, is_code) {
             match section.role {
                 Role::Text if section.owner.is_none() => return Err(Damage::of(raw, "holds the code of no function".into())),
                 Role::Text if section.data.is_empty() => return Err(Damage::of(raw, "a function has no code".into())),
@@ -106,8 +107,9 @@ impl Reader<'_, '_> {
 
     /// Checks that every relocation names a symbol and patches bytes that are there.
     pub(super) fn check_relocations(&self, sections: &[InputSection<'_>], symbols: &[InputSymbol<'_>]) -> Result<(), Damage> {
-        for (raw, section) in self.arranged().zip(sections) {
+        for (section, &index) in sections.iter().zip(self.arrangement.order()) {
             let (Role::Relocations { .. }, Some(target)) = (section.role, section.target) else { continue };
+            let Some(raw) = self.file.section(index) else { continue };
             let target = &sections[target.index()];
             let symbols_count = symbols.len();
             // Offsets in a capsule count in the code that it stands for.

@@ -33,7 +33,7 @@ impl<'data> Reader<'_, 'data> {
         Ok(())
     }
 
-    #[inline] // Hot: one per section.
+    #[inline(always)] // Hot: one per section.
     fn read_section(&self, section: &Section<'data>) -> Result<InputSection<'data>, Damage> {
         let (name, kind, flags) = plain_header(section);
         let role = role_of(name, kind, flags, section.header.info);
@@ -97,6 +97,7 @@ impl<'data> Reader<'_, 'data> {
 }
 
 /// Name, type and flags of a section, as if there were but one view.
+#[inline(always)] // Hot: one per section.
 fn plain_header<'data>(section: &Section<'data>) -> (&'data str, SectionType, u64) {
     let (kind, flags) = (section.kind(), section.header.flags & !SHF_CUDA_MERCURY);
     match kind {
@@ -112,6 +113,7 @@ fn plain_header<'data>(section: &Section<'data>) -> (&'data str, SectionType, u6
 }
 
 /// What a section is for, by its type, flags and name.
+#[inline(always)] // Hot: one per section.
 fn role_of(name: &str, kind: SectionType, flags: u64, info: u32) -> Role {
     match kind {
         SectionType(SHT_PROGBITS) if flags & SHF_EXECINSTR != 0 => Role::Text,
