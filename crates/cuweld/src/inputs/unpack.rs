@@ -330,7 +330,8 @@ pub fn nothing_to_link() -> Diagnostic {
 
 /// A path as a part of a C identifier.
 fn identifier(path: &str) -> String {
-    path.bytes().map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte) } else { '_' }).collect()
+    let bytes = path.bytes().map(|byte| if byte.is_ascii_alphanumeric() { byte } else { b'_' }).collect();
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -127,6 +127,9 @@ impl Row {
 
 /// Two values of fields of two bits each: of every field, zero if either is, else the larger.
 fn by_fields(one: u16, other: u16) -> u16 {
+    if one == other {
+        return one;
+    }
     (0..u16::BITS).step_by(2).fold(0, |fields, shift| {
         let (one, other) = (one >> shift & 3, other >> shift & 3);
         fields | if one == 0 || other == 0 { 0 } else { one.max(other) } << shift
@@ -140,6 +143,10 @@ struct Said<'data> {
 }
 
 impl Said<'_> {
+    fn tags(&self) -> impl Iterator<Item = Tag> {
+        self.records.iter().map(|record| Tag(record.attribute.0))
+    }
+
     fn value(&self, tag: Tag) -> Option<u16> {
         self.records.iter().find(|record| record.attribute.0 == tag.0).map(|record| record.value)
     }
@@ -185,18 +192,17 @@ fn is_implied(tag: Tag, value: u16, release: &Release) -> bool {
 
 /// The tags that the output may have, in order.
 fn order(said: &[Said<'_>], release: &Release, views: Views) -> Vec<Tag> {
-    let tags = |said: &Said<'_>| said.records.iter().map(|record| Tag(record.attribute.0)).collect::<Vec<_>>();
-    let mut order = said.first().map(tags).unwrap_or_default();
-    let mut later: Vec<Tag> = said.iter().skip(1).flat_map(tags).collect();
-    if !said.is_empty() {
-        let counts = |row: &&Row| row.holds(release) && matches!(row.absent, Absent::Counts(_));
-        later.extend(ROWS.iter().filter(counts).map(|row| row.tag));
-    }
+    let mut order: Vec<Tag> = said.iter().take(1).flat_map(Said::tags).collect();
+    // Those that only later objects have, and those that count where they are absent, come in ascending order.
+    let mut is_later = [false; 256];
+    let counts = |row: &&Row| !said.is_empty() && row.holds(release) && matches!(row.absent, Absent::Counts(_));
+    let counted = ROWS.iter().filter(counts).map(|row| row.tag);
+    said.iter().skip(1).flat_map(Said::tags).chain(counted).for_each(|tag| is_later[usize::from(tag.0)] = true);
+    let later = (0..=u8::MAX).map(Tag).filter(|tag| is_later[usize::from(tag.0)]);
     // What the finalizer says of its own work it says last.
     let finalizers = [Tag::CAN_FASTPATH_FINALIZE, Tag::FINALIZER_VERSION].map(|tag| Row::of(tag, release).map(|row| row.tag));
     let is_last = |tag: &Tag| views == Views::Two && finalizers.contains(&Some(*tag));
-    later.sort_unstable();
-    order.extend(later.iter().copied().filter(|tag| !is_last(tag)));
+    order.extend(later.filter(|tag| !is_last(tag)));
     if views == Views::Two {
         order.extend(finalizers.into_iter().flatten());
     }

@@ -23,7 +23,8 @@ impl Facts<'_, '_> {
     /// Counts the barriers of a kernel as the reference does where section flags say them: those of a kernel that calls what has a record
     /// stay in its flags, and those of functions that a lone kernel does not reach are forgotten.
     pub(super) fn forget_old_barriers(&self, kernel: FunctionId, flows: &[Flow], properties: &mut Properties) {
-        let Some(row) = propagated_row(Attribute::NUM_BARRIERS) else { return };
+        // Hot: one per kernel, and most reach no function that says anything of barriers.
+        let Some(row) = propagated_row(Attribute::NUM_BARRIERS).filter(|&row| properties.values[row].is_some()) else { return };
         let callees = self.graph.successors(kernel.index() as u32).map(|node| &flows[self.components.of_node(node)]);
         let called = callees.flat_map(|flow| &flow.values).filter(|&&(known, ..)| known == row);
         let mut known: Vec<(u16, bool)> = called.map(|&(_, value, moment)| (value, moment != moment_of_flags())).collect();

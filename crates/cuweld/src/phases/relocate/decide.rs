@@ -57,6 +57,7 @@ impl Reference<'_, '_> {
 
 impl Planned<'_, '_> {
     /// Decides about one relocation.
+    #[inline(always)] // Hot: one per relocation.
     pub(in crate::phases) fn decide(&self, reference: &Reference<'_, '_>) -> Decision {
         let expression = reference.entry.kind.expression();
         if expression == Expression::Hint || self.went_with_replaced_code(reference) {
@@ -106,7 +107,7 @@ impl Planned<'_, '_> {
     }
 
     /// Decides about a relocation against a symbol that the driver, the linker, or the layout of a kernel's memory places.
-    #[inline] // Hot: one per relocation.
+    #[inline(always)] // Hot: one per relocation.
     fn settle(&self, reference: &Reference<'_, '_>, expression: Expression, id: SymbolId) -> Decision {
         let kept = reference.kept(self, Referent::Symbol(self.aliased(id)), reference.entry.addend);
         match (self.home(id), expression) {

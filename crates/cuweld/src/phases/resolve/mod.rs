@@ -162,6 +162,7 @@ impl<'data> Resolution<'data> {
     /// Whether a relocation of `target` concerns only what did not get into the link, so that it is not even read.
     ///
     /// That is so for the frames and lines of a discarded definition of a function, and for the initial value of a discarded variable.
+    #[inline] // Hot: one per relocation.
     pub fn ignores(&self, inputs: &Inputs<'data>, target: InputSectionId, offset: u64, symbol: InputSymbolId) -> bool {
         let section = &inputs.sections()[target];
         let in_lost_variable =
@@ -181,6 +182,7 @@ impl<'data> Resolution<'data> {
 
     /// Whether a relocation of `target` was forgotten when a later object's definition replaced the variable that it names: the
     /// reference linker does so in constants, and leaves null pointers there.
+    #[inline] // Hot: one per relocation.
     pub fn forgets(&self, inputs: &Inputs<'data>, target: InputSectionId, symbol: InputSymbolId) -> bool {
         let is_constant = || matches!(inputs.sections()[target].role, Role::ModuleConstants(_));
         let replaced_by = || self.meaning[symbol].and_then(|id| self.variable_replaced_by.get(&id));
@@ -214,12 +216,16 @@ impl<'data> Resolution<'data> {
     }
 
     /// The shared memory of a kernel, if its compiler has laid it out: that of a whole program's kernel.
+    #[inline] // Hot: asked of every kernel, and of few programs.
     pub fn laid_out_shared<'inputs>(
         &self,
         inputs: &'inputs Inputs<'data>,
         kernel: FunctionId,
     ) -> Option<&'inputs InputSection<'data>> {
-        let code = self.code(inputs, kernel).filter(|_| inputs.has_whole_programs())?;
+        if !inputs.has_whole_programs() {
+            return None;
+        }
+        let code = self.code(inputs, kernel)?;
         let file = &inputs.files()[inputs.file_of_section(code)];
         let mut attached = inputs.attached(code).map(|section| &inputs.sections()[section]).filter(|_| file.is_whole_program);
         attached.find(|section| section.role == Role::KernelShared)
