@@ -173,7 +173,7 @@ pub fn expected(arguments: &LinkArguments) -> Workload {
 }
 
 /// Whether a file is the device runtime, by its name.
-fn is_runtime(path: &Path) -> bool {
+pub fn is_runtime(path: &Path) -> bool {
     path.file_stem().is_some_and(|stem| stem == RUNTIME_LIBRARY || stem == RUNTIME_LIBRARY_ON_WINDOWS)
 }
 

@@ -1,10 +1,8 @@
 //! How much of the machine a link takes: one thread and little memory if it is small, everything if it is large.
 
 use cuweld_toolkit::Jobs;
-#[cfg(unix)]
-use std::alloc::{GlobalAlloc, Layout, System};
-#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-use std::sync::atomic::{AtomicBool, Ordering};
+use huge_pages::expect_much;
+pub use huge_pages::{expect_large_pieces, touch_ahead};
 
 /// From this many bytes of input on, huge pages save more time than memory is lost where they end.
 const WORTH_HUGE_PAGES: usize = 512 << 10;
@@ -73,10 +71,6 @@ fn start(threads: usize) {
     }
 }
 
-/// The size of a huge page.
-#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-const PAGE: usize = 2 << 20;
-
 /// Another thread is worth while for so many more bytes,
 const BYTES_PER_THREAD: usize = 1 << 20;
 /// or so many more files.
@@ -98,101 +92,120 @@ pub fn jobs(asked_for: Option<u32>) -> Jobs {
     client.and_then(|client| Jobs::granted_by(client, limit).ok()).unwrap_or_else(|| Jobs::new(limit))
 }
 
-/// Asks for room for everything that a large link is going to need, in one piece of huge pages. A link of ten thousand functions touches
-/// some ten thousand pages of memory for the first time, and the system's work for each costs more than the linker's own work on it. In
-/// huge pages there are a few dozen; but where one of them ends, more may be lost than a small link needs.
-///
-/// What is not used is only an address. Other heaps would be in small pages, so there are only as many that threads do not wait for
-/// each other too often: one for two of them. Without effect where the C library or the system do not offer this.
+/// Memory in huge pages, where the C library and the system offer it.
 #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-#[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
-fn expect_much(threads: usize) {
-    /// Some systems promise no more memory than they have; then less is asked for.
-    const ROOMS: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
-    // SAFETY: the calls take no pointers but the one that `malloc` returned, which is not used after `free`. The advice
-    // concerns memory that is free, in whole pages inside of it, and changes no contents.
-    unsafe {
-        let heaps = i32::try_from(threads.div_ceil(2)).unwrap_or(i32::MAX);
-        libc::mallopt(libc::M_ARENA_MAX, heaps);
-        // It is never shrunk, grows in large steps, and a large table is no piece of its own.
-        for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_TOP_PAD, PAGE as i32), (libc::M_MMAP_MAX, 0)] {
-            libc::mallopt(parameter, value);
+mod huge_pages {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    /// The size of a huge page.
+    const PAGE: usize = 2 << 20;
+
+    /// From this size on, a piece of memory that [comes and goes](expect_large_pieces) is one of the system's own.
+    pub(super) const LARGE_PIECE: usize = 4 << 20;
+
+    /// Whether large pieces come and go.
+    static PIECES_COME_AND_GO: AtomicBool = AtomicBool::new(false);
+
+    /// Asks for room for everything that a large link is going to need, in one piece of huge pages. A link of ten thousand functions touches
+    /// some ten thousand pages of memory for the first time, and the system's work for each costs more than the linker's own work on it. In
+    /// huge pages there are a few dozen; but where one of them ends, more may be lost than a small link needs.
+    ///
+    /// What is not used is only an address. Other heaps would be in small pages, so there are only as many that threads do not wait for
+    /// each other too often: one for two of them. Without effect where the C library or the system do not offer this.
+    #[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
+    pub(super) fn expect_much(threads: usize) {
+        /// Some systems promise no more memory than they have; then less is asked for.
+        const ROOMS: [usize; 3] = [1 << 30, 256 << 20, 64 << 20];
+        // SAFETY: the calls take no pointers but the one that `malloc` returned, which is not used after `free`. The advice
+        // concerns memory that is free, in whole pages inside of it, and changes no contents.
+        unsafe {
+            let heaps = i32::try_from(threads.div_ceil(2)).unwrap_or(i32::MAX);
+            libc::mallopt(libc::M_ARENA_MAX, heaps);
+            // It is never shrunk, grows in large steps, and a large table is no piece of its own.
+            for (parameter, value) in [(libc::M_TRIM_THRESHOLD, -1), (libc::M_TOP_PAD, PAGE as i32), (libc::M_MMAP_MAX, 0)] {
+                libc::mallopt(parameter, value);
+            }
+            for room in ROOMS {
+                let memory = libc::malloc(room);
+                if memory.is_null() {
+                    continue;
+                }
+                let unaligned = memory.align_offset(PAGE);
+                if unaligned < room {
+                    libc::madvise(memory.byte_add(unaligned), (room - unaligned) / PAGE * PAGE, libc::MADV_HUGEPAGE);
+                }
+                libc::free(memory);
+                // What lies before the first huge page stays unused: many small pages would have to be touched there.
+                std::hint::black_box(libc::malloc(unaligned));
+                return;
+            }
         }
-        for room in ROOMS {
-            let memory = libc::malloc(room);
-            if memory.is_null() {
-                continue;
-            }
-            let unaligned = memory.align_offset(PAGE);
-            if unaligned < room {
-                libc::madvise(memory.byte_add(unaligned), (room - unaligned) / PAGE * PAGE, libc::MADV_HUGEPAGE);
-            }
-            libc::free(memory);
-            // What lies before the first huge page stays unused: many small pages would have to be touched there.
-            std::hint::black_box(libc::malloc(unaligned));
+    }
+
+    /// Tells the heap that large pieces come and go, as the memory does that cubins are unpacked to: they are given back to the system
+    /// at once, and are huge pages, which the system provides faster. By default the heap would learn to keep them, in a heap of each
+    /// thread's own, where nothing else fits. Smaller ones stay: to ask for them again takes longer. Without effect where the C library or the
+    /// system do not offer this.
+    #[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
+    pub fn expect_large_pieces() {
+        // SAFETY: the calls take no pointers.
+        unsafe {
+            libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_PIECE as i32);
+            libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * LARGE_PIECE as i32);
+            // Each heap keeps as much, however many threads there are.
+            libc::mallopt(libc::M_ARENA_MAX, 4);
+        }
+        PIECES_COME_AND_GO.store(true, Ordering::Relaxed);
+    }
+
+    /// Asks for huge pages for a large piece.
+    #[cold]
+    #[allow(unsafe_code, reason = "the system is told which memory is large")]
+    pub(super) fn in_huge_pages(memory: *mut u8, size: usize) {
+        let unaligned = memory.align_offset(PAGE);
+        if PIECES_COME_AND_GO.load(Ordering::Relaxed) && unaligned < size {
+            // SAFETY: the advice concerns whole pages inside of the piece, and changes no contents.
+            _ = unsafe {
+                libc::madvise(memory.byte_add(unaligned).cast(), (size - unaligned) / PAGE * PAGE, libc::MADV_HUGEPAGE)
+            };
+        }
+    }
+
+    /// Lets another thread touch memory that this one is about to need, so that the system does its work on it beside this one's. The heap
+    /// is that of a [large](super::Workload::is_large) link: it gives nothing back, and takes what comes next from where it ended. Without effect if there
+    /// is no other thread, or where the system does not offer this.
+    #[allow(unsafe_code, reason = "the system is told which memory comes next")]
+    pub fn touch_ahead(size: usize) {
+        if rayon::current_num_threads() < 2 || size < PAGE {
             return;
         }
+        /// More than what may have been given back meanwhile.
+        const PROBE: usize = 64 << 10;
+        // SAFETY: what `malloc` returned is not used after `free`; the next pieces of the heap are cut from there.
+        let start = unsafe {
+            let memory = std::hint::black_box(libc::malloc(PROBE));
+            libc::free(memory);
+            memory.addr() / PAGE * PAGE
+        };
+        // SAFETY: this changes no contents, whatever it is that lies there by then; the heap never shrinks.
+        rayon::spawn(move || {
+            _ = unsafe { libc::madvise(std::ptr::without_provenance_mut(start), size / PAGE * PAGE, libc::MADV_POPULATE_WRITE) }
+        });
     }
 }
 
-/// From this size on, a piece of memory that [comes and goes](expect_large_pieces) is one of the system's own.
-#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-const LARGE_PIECE: usize = 4 << 20;
+/// Elsewhere the heap is what it is.
+#[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
+mod huge_pages {
+    pub(super) const LARGE_PIECE: usize = usize::MAX;
 
-/// Whether large pieces come and go.
-#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-static PIECES_COME_AND_GO: AtomicBool = AtomicBool::new(false);
+    pub(super) fn expect_much(_: usize) {}
 
-/// Tells the heap that large pieces come and go, as the memory does that cubins are unpacked to: they are given back to the system
-/// at once, and are huge pages, which the system provides faster. By default the heap would learn to keep them, in a heap of each
-/// thread's own, where nothing else fits. Smaller ones stay: to ask for them again takes longer. Without effect where the C library or the
-/// system do not offer this.
-#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-#[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
-pub fn expect_large_pieces() {
-    // SAFETY: the calls take no pointers.
-    unsafe {
-        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_PIECE as i32);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 2 * LARGE_PIECE as i32);
-        // Each heap keeps as much, however many threads there are.
-        libc::mallopt(libc::M_ARENA_MAX, 4);
-    }
-    PIECES_COME_AND_GO.store(true, Ordering::Relaxed);
-}
+    pub fn expect_large_pieces() {}
 
-/// Asks for huge pages for a large piece.
-#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-#[cold]
-#[allow(unsafe_code, reason = "the system is told which memory is large")]
-fn in_huge_pages(memory: *mut u8, size: usize) {
-    let unaligned = memory.align_offset(PAGE);
-    if PIECES_COME_AND_GO.load(Ordering::Relaxed) && unaligned < size {
-        // SAFETY: the advice concerns whole pages inside of the piece, and changes no contents.
-        _ = unsafe { libc::madvise(memory.byte_add(unaligned).cast(), (size - unaligned) / PAGE * PAGE, libc::MADV_HUGEPAGE) };
-    }
-}
+    pub(super) fn in_huge_pages(_: *mut u8, _: usize) {}
 
-/// Lets another thread touch memory that this one is about to need, so that the system does its work on it beside this one's. The heap
-/// is that of a [large](Workload::is_large) link: it gives nothing back, and takes what comes next from where it ended. Without effect if there
-/// is no other thread, or where the system does not offer this.
-#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-#[allow(unsafe_code, reason = "the system is told which memory comes next")]
-pub fn touch_ahead(size: usize) {
-    if rayon::current_num_threads() < 2 || size < PAGE {
-        return;
-    }
-    /// More than what may have been given back meanwhile.
-    const PROBE: usize = 64 << 10;
-    // SAFETY: what `malloc` returned is not used after `free`; the next pieces of the heap are cut from there.
-    let start = unsafe {
-        let memory = std::hint::black_box(libc::malloc(PROBE));
-        libc::free(memory);
-        memory.addr() / PAGE * PAGE
-    };
-    // SAFETY: this changes no contents, whatever it is that lies there by then; the heap never shrinks.
-    rayon::spawn(move || {
-        _ = unsafe { libc::madvise(std::ptr::without_provenance_mut(start), size / PAGE * PAGE, libc::MADV_POPULATE_WRITE) }
-    });
+    pub fn touch_ahead(_: usize) {}
 }
 
 /// Runs a function, on another thread if the stack of this one is too small for names that are nested deeply.
@@ -221,76 +234,66 @@ pub fn on_large_stack<T>(function: fn() -> T) -> T {
     function()
 }
 
-/// The system's heap. When it has no more, the program ends with an error: nothing that it could do needs no memory.
+/// The heap of the program.
 #[cfg(unix)]
-struct Heap;
+mod heap {
+    use super::huge_pages::{LARGE_PIECE, in_huge_pages};
+    use std::alloc::{GlobalAlloc, Layout, System};
 
-#[cfg(unix)]
-#[global_allocator]
-static HEAP: Heap = Heap;
+    /// The system's heap. When it has no more, the program ends with an error: nothing that it could do needs no memory.
+    struct Heap;
 
-/// What is given, if there is something.
-#[cfg(unix)]
-#[inline(always)]
-fn or_end(memory: *mut u8) -> *mut u8 {
-    #[cold]
-    #[allow(unsafe_code, reason = "writes without memory of its own")]
-    fn end() -> ! {
-        const MESSAGE: &[u8] = b"cuweld: error: there is not enough memory for this link\n";
-        // SAFETY: the message is as long as it says, and outlives the call.
-        unsafe {
-            libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
-            libc::_exit(1)
+    #[global_allocator]
+    static HEAP: Heap = Heap;
+
+    /// What is given, if there is something.
+    #[inline(always)]
+    fn or_end(memory: *mut u8) -> *mut u8 {
+        #[cold]
+        #[allow(unsafe_code, reason = "writes without memory of its own")]
+        fn end() -> ! {
+            const MESSAGE: &[u8] = b"cuweld: error: there is not enough memory for this link\n";
+            // SAFETY: the message is as long as it says, and outlives the call.
+            unsafe {
+                libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len());
+                libc::_exit(1)
+            }
+        }
+        if memory.is_null() { end() } else { memory }
+    }
+
+    // SAFETY: everything is done by the system's heap, and nothing unwinds.
+    #[allow(unsafe_code, reason = "an interface of the standard library")]
+    unsafe impl GlobalAlloc for Heap {
+        #[inline]
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            // SAFETY: the caller vouches for it.
+            or_end(unsafe { System.alloc(layout) })
+        }
+
+        #[inline]
+        unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+            // SAFETY: the caller vouches for it.
+            let memory = or_end(unsafe { System.alloc_zeroed(layout) });
+            if layout.size() >= LARGE_PIECE {
+                in_huge_pages(memory, layout.size());
+            }
+            memory
+        }
+
+        #[inline]
+        unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+            // SAFETY: the caller vouches for it.
+            unsafe { System.dealloc(memory, layout) }
+        }
+
+        #[inline]
+        unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+            // SAFETY: the caller vouches for it.
+            or_end(unsafe { System.realloc(memory, layout, size) })
         }
     }
-    if memory.is_null() { end() } else { memory }
 }
-
-// SAFETY: everything is done by the system's heap, and nothing unwinds.
-#[cfg(unix)]
-#[allow(unsafe_code, reason = "an interface of the standard library")]
-unsafe impl GlobalAlloc for Heap {
-    #[inline]
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller vouches for it.
-        or_end(unsafe { System.alloc(layout) })
-    }
-
-    #[inline]
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller vouches for it.
-        let memory = or_end(unsafe { System.alloc_zeroed(layout) });
-        #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
-        if layout.size() >= LARGE_PIECE {
-            in_huge_pages(memory, layout.size());
-        }
-        memory
-    }
-
-    #[inline]
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller vouches for it.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    #[inline]
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: the caller vouches for it.
-        or_end(unsafe { System.realloc(memory, layout, size) })
-    }
-}
-
-/// Elsewhere the heap is what it is.
-#[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
-fn expect_much(_: usize) {}
-
-/// Elsewhere the heap is what it is.
-#[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
-pub fn expect_large_pieces() {}
-
-/// Elsewhere the heap is what it is.
-#[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
-pub fn touch_ahead(_: usize) {}
 
 /// What the program prints to.
 pub enum Stream {

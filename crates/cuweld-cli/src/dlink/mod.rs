@@ -266,7 +266,7 @@ fn runtime_library_not_named(arguments: &LinkArguments) -> Option<PathBuf> {
     let file_name = format!("{RUNTIME_LIBRARY}.a");
     let is_in_a_folder = || arguments.library_paths.iter().any(|folder| folder.join(&file_name).is_file());
     let is_named = |item: &InputItem| match &item.source {
-        InputSource::File(path) => path.file_stem().is_some_and(|stem| stem == RUNTIME_LIBRARY),
+        InputSource::File(path) => inputs::is_runtime(path),
         InputSource::Library(name) => RUNTIME_LIBRARY.strip_prefix("lib").is_some_and(|own| name == own) && is_in_a_folder(),
         InputSource::LibraryFile(name) => *name == *file_name && is_in_a_folder(),
     };
@@ -380,8 +380,7 @@ fn add_bundle(
 /// The name of the fatbin's entries, as nvcc gives it.
 fn entry_name(asked: &DeviceLinkArguments, common: &LinkArguments) -> String {
     if asked.named_after_inputs {
-        let is_runtime = |path: &&Path| path.file_stem().is_some_and(|stem| stem == RUNTIME_LIBRARY);
-        let names = common.inputs.iter().filter_map(|item| item.source.path()).filter(|path| !is_runtime(path));
+        let names = common.inputs.iter().filter_map(|item| item.source.path()).filter(|path| !inputs::is_runtime(path));
         return names.map(|path| format!("{} ", path.to_string_lossy())).collect();
     }
     if common.compile.link_time_optimization { "lto".to_owned() } else { String::new() }
