@@ -290,19 +290,7 @@ fn function(unit: &Unit, index: usize, function: &Function, text: &mut String) {
                 *text += "    ld.param.u32 %acc, [extra];\n";
             }
         }
-        Role::Device(signature) => {
-            for (index, parameter) in signature.parameters().iter().enumerate() {
-                *text += &match parameter {
-                    Scalar::Word => format!("    ld.param.b32 %acc, [in{index}];\n"),
-                    Scalar::Long => {
-                        format!("    ld.param.b64 %wide, [in{index}]; cvt.u32.u64 %acc, %wide;\n")
-                    }
-                    Scalar::Double => {
-                        format!("    ld.param.f64 %real, [in{index}]; cvt.rni.u32.f64 %acc, %real;\n")
-                    }
-                };
-            }
-        }
+        Role::Device(signature) => read_parameters(*signature, text),
     }
     for (place, item) in function.body.iter().enumerate() {
         line(unit, index * 20 + place + 2, text);
@@ -324,6 +312,17 @@ fn function(unit: &Unit, index: usize, function: &Function, text: &mut String) {
         put(text, format_args!("$L__func_end{index}:\n"));
     }
     *text += "}\n";
+}
+
+/// Reads the parameters of a device function.
+fn read_parameters(signature: Signature, text: &mut String) {
+    for (index, parameter) in signature.parameters().iter().enumerate() {
+        *text += &match parameter {
+            Scalar::Word => format!("    ld.param.b32 %acc, [in{index}];\n"),
+            Scalar::Long => format!("    ld.param.b64 %wide, [in{index}]; cvt.u32.u64 %acc, %wide;\n"),
+            Scalar::Double => format!("    ld.param.f64 %real, [in{index}]; cvt.rni.u32.f64 %acc, %real;\n"),
+        };
+    }
 }
 
 /// A line number, in units that have them.

@@ -251,14 +251,7 @@ fn one_strong(rng: &mut Rng, places: &mut [Option<Linkage>]) {
 
 /// Fills in one unit.
 fn unit(rng: &mut Rng, index: usize, target: &'static str, plan: &Plan, classes: &Classes) -> Unit {
-    let row = ARCHITECTURES.iter().find(|row| row.name == target).unwrap_or(&ARCHITECTURES[0]);
-    let real_arch = match row.accepts {
-        [] => target,
-        others if classes.has("older-code") && rng.chance(15) => rng.pick(others),
-        _ => target,
-    };
-    let row = ARCHITECTURES.iter().find(|row| row.name == real_arch).unwrap_or(row);
-    let virtual_arch = if classes.has("virtual") && rng.chance(35) { rng.pick(row.virtuals) } else { real_arch };
+    let (real_arch, virtual_arch) = architectures(rng, target, classes);
     let debug = match rng.below(100) {
         0..12 if classes.has("lines") => DebugInfo::Lines,
         12..18 if classes.has("debug") => DebugInfo::Full,
@@ -312,6 +305,19 @@ fn unit(rng: &mut Rng, index: usize, target: &'static str, plan: &Plan, classes:
         rng.shuffle(&mut unit.variables);
     }
     unit
+}
+
+/// The GPU that a unit is compiled for, and the virtual architecture.
+fn architectures(rng: &mut Rng, target: &'static str, classes: &Classes) -> (&'static str, &'static str) {
+    let row = ARCHITECTURES.iter().find(|row| row.name == target).unwrap_or(&ARCHITECTURES[0]);
+    let real_arch = match row.accepts {
+        [] => target,
+        others if classes.has("older-code") && rng.chance(15) => rng.pick(others),
+        _ => target,
+    };
+    let row = ARCHITECTURES.iter().find(|row| row.name == real_arch).unwrap_or(row);
+    let virtual_arch = if classes.has("virtual") && rng.chance(35) { rng.pick(row.virtuals) } else { real_arch };
+    (real_arch, virtual_arch)
 }
 
 /// Launch bounds of a kernel.

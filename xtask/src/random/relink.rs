@@ -27,12 +27,8 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
     partly.splice(first..end, [JOINED.to_owned()]);
 
     let words = |options: &[String], inputs: &[String]| -> Vec<String> {
-        let mut words = vec!["-arch".to_owned(), program.target.to_owned()];
-        words.extend(tools.options.iter().cloned());
-        words.extend(options.iter().cloned());
-        words.extend(inputs.iter().cloned());
-        words.extend(["-o".to_owned(), "out.cubin".to_owned()]);
-        words
+        let (arch, output) = (["-arch".to_owned(), program.target.to_owned()], ["-o".to_owned(), "out.cubin".to_owned()]);
+        [&arch, tools.options.as_slice(), options, inputs, &output].concat()
     };
     let steps = [words(&["-r".into()], &all[first..end]), words(&program.options, &partly), words(&program.options, &all)];
     let names = [JOINED, "final.cubin", "direct.cubin"];

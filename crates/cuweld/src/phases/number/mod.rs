@@ -182,14 +182,23 @@ pub fn number(facts: &Settled<'_, '_>) -> Numbering {
         };
         numbers[section] = index as u32 + 1;
     }
+    let (symbols, locals) = number_symbols(facts, &machine_number);
+    let linked_entries = symbols.table.len();
+    let mut numbering = Numbering { sections, machine_number, mercury_number, symbols, linked_entries, locals, extent };
+    machine_entries.into_iter().for_each(|entry| numbering.symbols.push(entry));
+    numbering
+}
 
+/// Numbers the symbols that all views have, local ones first; also: how many those are.
+fn number_symbols(facts: &Settled<'_, '_>, section_number: &IdVec<SectionId, u32>) -> (Symbols, u32) {
+    let plan = facts.plan;
     let mut symbols = Symbols {
         table: Table::default(),
         number: IdVec::filled(0, facts.resolution.symbols().len()),
         of_section: IdVec::filled(0, plan.sections().len()),
         shared_instance: IdMap::default(),
     };
-    let is_listed = |entry: &Local| facts.is_listed(*entry, &machine_number);
+    let is_listed = |entry: &Local| facts.is_listed(*entry, section_number);
     let weak_is_global = facts.inputs.release().has(Rule::WeakAmongGlobals);
     let is_global = |entry: &Local| weak_is_global && matches!(entry, Local::SharedInstance(_));
     let listed = || plan.locals().iter().copied().filter(is_listed);
@@ -203,9 +212,7 @@ pub fn number(facts: &Settled<'_, '_>) -> Numbering {
         }
     }
     listed().filter(is_global).for_each(|entry| symbols.push(entry));
-    let linked_entries = symbols.table.len();
-    machine_entries.into_iter().for_each(|entry| symbols.push(entry));
-    Numbering { sections, machine_number, mercury_number, symbols, linked_entries, locals, extent }
+    (symbols, locals)
 }
 
 impl Symbols {
