@@ -111,16 +111,16 @@ imitations! {
     VirtualTargetOfTwoViews "13.0" to "13.0", ["virtual_target_two_views"],
         "Where the target is virtual (`compute_100`), refuses all objects from `sm_100` on.",
         "One for that GPU or an older one is as good there as before `sm_100`.";
-    FramesOfReplacedCopies "13.0", ["weak_frames"],
+    FramesOfReplacedDefinitions "13.0", ["weak_frames"],
         "From `sm_100` on, leaves an empty second frame of a weak function that was replaced.",
         "Debuggers have no use for it.";
-    LinesOfReplacedCopies "13.0", ["weak_lines"],
+    LinesOfReplacedDefinitions "13.0", ["weak_lines"],
         "From `sm_100` on, writes the lines of a weak function that was replaced for the code of the new one.",
         "They are wrong.";
-    RangesOfReplacedCopies "13.0", ["weak_debug"],
+    RangesOfReplacedDefinitions "13.0", ["weak_debug"],
         "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one.",
         "They are wrong.";
-    JumpTablesOfReplacedCopies "13.0", ["weak_jump_tables"],
+    JumpTablesOfReplacedDefinitions "13.0", ["weak_jump_tables"],
         "From `sm_100` on, keeps the relocations of jump tables of a weak function that was replaced.",
         "They end the link with an error where the new table is smaller, and send branches astray otherwise.";
     BarriersOfOldKernels "13.0", ["old_barriers"],
@@ -213,7 +213,7 @@ mod tests {
             assert_eq!(Imitation::by_name(&format!("{imitation:?}")), Some(imitation));
             assert_eq!(Imitations::NONE.with(imitation).without(imitation), Imitations::NONE);
         }
-        let one = Imitations::NONE.with(Imitation::FramesOfReplacedCopies);
-        assert!(one.contains(Imitation::FramesOfReplacedCopies) && !one.contains(Imitation::NullSymbolValue));
+        let one = Imitations::NONE.with(Imitation::FramesOfReplacedDefinitions);
+        assert!(one.contains(Imitation::FramesOfReplacedDefinitions) && !one.contains(Imitation::NullSymbolValue));
     }
 }

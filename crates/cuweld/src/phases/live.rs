@@ -34,12 +34,12 @@ pub struct LiveSet {
 }
 
 impl LiveSet {
-    /// Whether a function stays.
+    /// Whether a function is live.
     pub fn contains(&self, function: FunctionId) -> bool {
         self.live[function]
     }
 
-    /// Whether a function that stays is provided by something outside of the link, or launched through it.
+    /// Whether a live function is provided by something outside of the link, or launched through it.
     pub fn is_extern(&self, inputs: &Inputs<'_>, resolution: &Resolution<'_>, function: FunctionId) -> bool {
         self.live[function] && (resolution.functions()[function].kernel || resolution.code(inputs, function).is_none())
     }
@@ -66,7 +66,7 @@ impl LiveSet {
         &self.kept_kernels
     }
 
-    /// Whether a kernel stays only because its address is taken.
+    /// Whether a kernel is live only because its address is taken.
     pub fn is_kept_kernel(&self, function: FunctionId) -> bool {
         self.kept_kernels.binary_search(&function).is_ok()
     }

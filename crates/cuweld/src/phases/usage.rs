@@ -32,7 +32,7 @@ pub fn find<'facts, 'data>(
     components: &'facts Components,
     live: &'facts LiveSet,
 ) -> Usage<'facts, 'data> {
-    // One that stays for its address alone stands for itself.
+    // One that is live for its address alone stands for itself.
     let lone_kernel = match *live.kernels() {
         [only] if !live.is_kept_kernel(only) => Some(only),
         _ => None,

@@ -262,8 +262,8 @@ impl<'data> Output<'_, 'data> {
             let Place::Section(code) = self.inputs.symbols()[symbol].place() else { continue };
             let Some(machine) = self.inputs.in_view(code, View::Machine) else { continue };
             let is_live = self.resolution.function(symbol).is_some_and(|function| self.live.contains(function));
-            let stays = is_live && self.resolution.fate(symbol) == Fate::Taken;
-            if stays { &mut kept } else { &mut left_out }.push(self.inputs.sections()[machine].data);
+            let is_kept = is_live && self.resolution.fate(symbol) == Fate::Taken;
+            if is_kept { &mut kept } else { &mut left_out }.push(self.inputs.sections()[machine].data);
         }
         (kept, left_out)
     }

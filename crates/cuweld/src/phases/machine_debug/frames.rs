@@ -150,7 +150,7 @@ struct Source<'data> {
     frames: Vec<Described<'data>>,
 }
 
-/// An FDE, and the function it is of, if that stays.
+/// An FDE, and the function it is of, if that is live.
 type Described<'data> = (Frame<'data>, Option<Subject>);
 
 impl<'data> Facts<'_, 'data> {
@@ -162,8 +162,11 @@ impl<'data> Facts<'_, 'data> {
             Some(Source { linked, machine, frames: self.described(linked, machine) })
         };
         let sources: Vec<Source<'data>> = pieces.par_iter().filter_map(source).collect();
-        let imitated =
-            if self.planned.options.imitates(Imitation::FramesOfReplacedCopies) { replaced(&sources) } else { HashSet::new() };
+        let imitated = if self.planned.options.imitates(Imitation::FramesOfReplacedDefinitions) {
+            replaced(&sources)
+        } else {
+            HashSet::new()
+        };
         // Only what is imitated needs the linked view.
         let linked_view: Vec<Vec<Described<'data>>> = match imitated.is_empty() {
             true => Vec::new(),

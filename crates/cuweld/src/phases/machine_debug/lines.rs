@@ -104,7 +104,7 @@ impl Facts<'_, '_> {
     fn sequence<'a>(&self, tables: &Tables<'a>, from: usize, to: usize, subject: Subject) -> Option<Sequence<'a>> {
         let bytes = match subject.is_current {
             true => Bytes::Kept(&tables.data[from..to]),
-            false if self.planned.options.imitates(Imitation::LinesOfReplacedCopies) => {
+            false if self.planned.options.imitates(Imitation::LinesOfReplacedDefinitions) => {
                 Bytes::Made(self.sequence_of_copy(tables, subject)?)
             }
             false => return None,

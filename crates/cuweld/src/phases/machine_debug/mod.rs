@@ -1,17 +1,17 @@
 //! Machine debug: the machine's side of the debug information, where a file has two views.
 //!
 //! In the view that is linked, debug information is appended piece by piece, like everything else, and speaks of functions
-//! that are gone as well. The machine's side is put together anew: what it says of functions that are gone is left out. Which parts
+//! that were removed as well. The machine's side is put together anew: what it says of functions that were removed is left out. Which parts
 //! of it speak of which function is known from the relocations, which name the function whose address they want.
 //!
-//! * Frames: of each object, the descriptions of functions that stay (`frames`).
-//! * Line tables: of each object, the header, then the sequences of functions that stay, in the order of their symbols (`lines`).
-//! * Live ranges of registers: those of removed functions become empty (`copies`).
+//! * Frames: of each object, the FDEs of live functions (`frames`).
+//! * Line tables: of each object, the header, then the sequences of live functions, in the order of their symbols (`lines`).
+//! * Live ranges of registers: those of removed functions become empty (`replaced`).
 //! * All else is appended.
 
-mod copies;
 mod frames;
 mod lines;
+mod replaced;
 
 use super::live::LiveSet;
 use super::load::{InputRelocation, Inputs, Place, Role};

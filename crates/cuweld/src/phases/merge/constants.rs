@@ -49,7 +49,7 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     let section = &mut walk.plan.sections[slot.section];
     // The reference linker keeps the relocations of Mercury jump tables that are gone: it ends with an error where the new table
     // is smaller, and writes the old places into the new one otherwise.
-    if walk.facts.options.imitates(Imitation::JumpTablesOfReplacedCopies) && walk.facts.options.target.views == Views::Two {
+    if walk.facts.options.imitates(Imitation::JumpTablesOfReplacedDefinitions) && walk.facts.options.target.views == Views::Two {
         section.pieces.replace();
     } else {
         section.pieces = Pieces::default();

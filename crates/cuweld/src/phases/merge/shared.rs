@@ -83,7 +83,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Whether a kernel's sections are made when there is something to put into them: if the kernel stays only for its address, and it
+    /// Whether a kernel's sections are made when there is something to put into them: if the kernel is live only for its address, and it
     /// is not host code that says which kernels are launched.
     pub(super) fn is_made_when_needed(&self, kernel: FunctionId) -> bool {
         self.facts.live.is_kept_kernel(kernel) && !matches!(self.facts.options.kernels, KernelRoots::LaunchedByHost(_))

@@ -59,7 +59,7 @@ impl Facts<'_, '_> {
         }
     }
 
-    /// Whether a symbol that stays is in the symbol table.
+    /// Whether a symbol of the output is in the symbol table.
     #[inline(always)] // Hot: one per symbol.
     pub(super) fn is_listed(&self, symbol: &Symbol) -> bool {
         let options = self.options;
@@ -72,8 +72,8 @@ impl Facts<'_, '_> {
         !options.keeps_relocations() || !self.is_left_by_replaced_code(symbol.first)
     }
 
-    /// Whether a symbol names a compiler-made constant of a replaced definition of a function. The constants of the copy that
-    /// counts have taken its place, and the link that a relocatable output is made for can not tell them apart.
+    /// Whether a symbol names a compiler-made constant of a replaced definition of a function. The constants of the
+    /// prevailing one have taken its place, and the link that a relocatable output is made for can not tell them apart.
     fn is_left_by_replaced_code(&self, mention: InputSymbolId) -> bool {
         let Place::Section(section) = self.inputs.symbols()[mention].place() else { return false };
         let section = &self.inputs.sections()[section];

@@ -93,7 +93,7 @@ impl Planned<'_, '_> {
     }
 
     /// Whether a reference to a function that was removed is one that the reference linker makes, and that no kernel gets to: in data, or
-    /// in a device function that stays only for its address.
+    /// in a device function that is live only for its address.
     fn may_lead_nowhere(&self, reference: &Reference<'_, '_>) -> bool {
         let is_never_called = |function: FunctionId| {
             let is_kernel = self.resolution.functions()[function].kernel;

@@ -227,7 +227,7 @@ impl Planned<'_, '_> {
     }
 
     /// Whether constants were moved to a kernel table by table. The tables are those of the prevailing definition of the function, so that
-    /// those of a discarded definition, or of one that was replaced by a copy without tables, are moved as they are.
+    /// those of a discarded definition, or of one that was replaced by a definition without tables, are moved as they are.
     fn moves_by_table(&self, section: &OutputSection<'_>, piece: Piece) -> bool {
         let fate = |piece: Piece| {
             let code = self.inputs.sections()[piece.section].target;

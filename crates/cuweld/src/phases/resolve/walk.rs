@@ -19,7 +19,7 @@ pub fn resolve<'data>(
     options: &Options,
     report: &mut Report,
 ) -> Result<Resolution<'data>, Failure> {
-    // Enough room for all, copies of the same name and a few undefined names included, so that no table has to grow.
+    // Enough room for all, several definitions of a name and a few undefined names included, so that no table has to grow.
     let definitions: usize = inputs.files().iter().map(|object| object.definitions).sum();
     let mut walk = Walk {
         inputs,
@@ -222,8 +222,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
     }
 
     /// Notes that a definition of a function is about to be replaced. Whether any definition that prevailed so far had relocations.
-    fn note_relocations(&mut self, function: FunctionId, copy: InputSymbolId) -> bool {
-        let Place::Section(code) = self.row(copy).place() else { return false };
+    fn note_relocations(&mut self, function: FunctionId, definition: InputSymbolId) -> bool {
+        let Place::Section(code) = self.row(definition).place() else { return false };
         let has = self.inputs.attached(code).any(|id| {
             let section = &self.inputs.sections()[id];
             matches!(section.role, Role::Relocations { .. }) && section.size > 0

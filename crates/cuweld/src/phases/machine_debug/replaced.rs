@@ -1,12 +1,12 @@
-//! Copies of functions that do not stay.
+//! Definitions of functions that do not prevail.
 //!
-//! Objects describe their own copy of a function, whichever copy stays. What they say of it in sections that are appended stays as well,
-//! and its relocations then mean the copy that stays. Places in another copy's machine code say nothing about that one.
+//! Each object describes its own definition of a function, whichever prevails. What it says in sections that are appended is in the output
+//! all the same, and its relocations then refer to the prevailing definition. Offsets in other machine code say nothing about that one.
 //!
-//! The reference linker makes the machine's side from the linked view: it takes each place for one in the Mercury code of the copy that
-//! stays, and looks up where that is in its machine code. So a function that is shorter there than in its own object ends where it ends, which
-//! is right, but one that is longer ends too early, and ranges of registers are those of other code, or leftovers of memory where no
-//! instruction starts at the place. Of live ranges, it has those of the first object that has any, and empty ones for all others. Where
+//! The reference linker makes the machine's side from the linked view: it takes each offset for one in the Mercury code of the prevailing
+//! definition, and looks up the offset in its machine code. So a function that is shorter there than in its own object ends where it ends,
+//! which is right, but one that is longer ends too early, and ranges of registers are those of other code, or leftovers of memory where no
+//! instruction starts at the offset. Of live ranges, it has those of the first object that has any, and empty ones for all others. Where
 //! files are compared, this is imitated, except for the leftovers.
 
 use super::{Facts, word32};
@@ -20,14 +20,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 impl<'data> Facts<'_, 'data> {
-    /// The function whose copy a symbol is, if another copy stays.
-    fn other_copy(&self, symbol: InputSymbolId) -> Option<FunctionId> {
+    /// The function that a symbol defines, if it is live and another definition prevails.
+    fn defined_otherwise(&self, symbol: InputSymbolId) -> Option<FunctionId> {
         let resolution = self.planned.resolution;
-        let is_copy = matches!(resolution.fate(symbol), Fate::Replaced | Fate::Discarded);
-        resolution.function(symbol).filter(|&function| is_copy && self.planned.live.contains(function))
+        let is_lost = matches!(resolution.fate(symbol), Fate::Replaced | Fate::Discarded);
+        resolution.function(symbol).filter(|&function| is_lost && self.planned.live.contains(function))
     }
 
-    /// The code of a function that stays, in both views.
+    /// The prevailing code of a function, in both views.
     pub(super) fn code(&self, function: FunctionId) -> Option<(InputSectionId, InputSectionId)> {
         let linked = self.planned.resolution.code(self.inputs(), function)?;
         Some((linked, self.inputs().in_view(linked, View::Machine)?))
@@ -43,19 +43,19 @@ impl<'data> Facts<'_, 'data> {
         places().unwrap_or_default()
     }
 
-    /// The size of the Mercury code of a function that stays.
+    /// The size of the prevailing Mercury code of a function.
     fn mercury_size(&self, function: FunctionId) -> Option<u64> {
         let resolution = self.planned.resolution;
         let definition = resolution.symbols()[resolution.functions()[function].symbol].definition?;
         Some(self.inputs().symbols()[definition].size)
     }
 
-    /// What a relocation adds to the address of a function. If the object has another copy of it, what the linked view adds may be needed.
+    /// What a relocation adds to the address of a function. If another object's definition prevails, what the linked view adds may be needed.
     pub(super) fn addend(&self, symbol: InputSymbolId, addend: i64, linked: impl FnOnce() -> Option<i64>) -> i64 {
         let place = || {
-            let function = self.other_copy(symbol).filter(|_| addend > 0)?;
+            let function = self.defined_otherwise(symbol).filter(|_| addend > 0)?;
             let size = self.inputs().sections()[self.code(function)?.1].size;
-            if self.planned.options.imitates(Imitation::RangesOfReplacedCopies) {
+            if self.planned.options.imitates(Imitation::RangesOfReplacedDefinitions) {
                 let place = linked()?.cast_unsigned();
                 let is_end = place >= self.mercury_size(function)?;
                 return Some(if is_end { size } else { self.places(function).machine_from(place).unwrap_or(0) });
@@ -85,13 +85,12 @@ impl<'data> Facts<'_, 'data> {
             let function = self.planned.resolution.function(symbol);
             // The reference linker has room for one description of a function.
             let is_first = function.is_none_or(|function| described.insert(function));
-            let imitates = self.planned.options.imitates(Imitation::RangesOfReplacedCopies);
+            let imitates = self.planned.options.imitates(Imitation::RangesOfReplacedDefinitions);
             let is_current = self.subject(symbol, file).is_some_and(|subject| subject.is_current);
             if is_current && (is_first || !imitates) {
                 continue;
             }
-            let copy = self.other_copy(symbol).filter(|_| is_first && imitates);
-            let spans = match copy {
+            let spans = match self.defined_otherwise(symbol).filter(|_| is_first && imitates) {
                 Some(function) => self.placed(&ranges, linked, name, function),
                 None => ranges.values().flatten().map(|span| (span.at, [0, 0])).collect(),
             };
@@ -104,14 +103,14 @@ impl<'data> Facts<'_, 'data> {
         out
     }
 
-    /// The live ranges of another copy in the code of the one that stays, by where they stand.
+    /// The live ranges of another definition in the code of the prevailing one, by their offsets in the section.
     fn placed(&self, ranges: &Ranges<'_>, linked: &[u8], name: &[u8], function: FunctionId) -> Vec<(usize, [u32; 2])> {
         let places = self.places(function);
         let linked = live_ranges(linked).into_iter().find(|(other, _)| *other == name).map(|(_, ranges)| ranges);
         let linked = linked.unwrap_or_default();
         let word = |place: Option<u64>| place.and_then(|place| u32::try_from(place).ok()).unwrap_or(0);
         let bounds = |key, index| {
-            let span: Option<&CopySpan> = linked.get(key).and_then(|spans| spans.get(index));
+            let span: Option<&Span> = linked.get(key).and_then(|spans| spans.get(index));
             let range = span.map(|span| [places.machine_last(span.bounds.start.into()), places.machine(span.bounds.end.into())]);
             range.map_or([0, 0], |range| range.map(word))
         };
@@ -125,7 +124,7 @@ const RANGE_SIZE: usize = 8;
 
 /// A range of places in code.
 #[derive(Debug, PartialEq)]
-struct CopySpan {
+struct Span {
     /// Where in the section it stands.
     at: usize,
     /// From where to where.
@@ -133,7 +132,7 @@ struct CopySpan {
 }
 
 /// The live ranges of a function, by what is live: its number, its name and its register.
-type Ranges<'data> = BTreeMap<&'data [u8], Vec<CopySpan>>;
+type Ranges<'data> = BTreeMap<&'data [u8], Vec<Span>>;
 
 /// Reads live ranges: a function's name, a count, then as often: a word, a register's name, its number, and its range. What is cut off
 /// ends them.
@@ -148,7 +147,7 @@ fn live_ranges(data: &[u8]) -> Vec<(&[u8], Ranges<'_>)> {
         for _ in 0..count {
             let Some(range) = text_end(at.saturating_add(4)).map(|end| end + 4) else { return functions };
             let (Some(start), Some(end)) = (word32(data, range), word32(data, range + 4)) else { return functions };
-            ranges.entry(&data[at..range]).or_default().push(CopySpan { at: range, bounds: start..end });
+            ranges.entry(&data[at..range]).or_default().push(Span { at: range, bounds: start..end });
             at = range + RANGE_SIZE;
         }
         functions.push((name, ranges));
