@@ -165,6 +165,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/cuweld-cli/src/bytes.rs", "maps input files, and handles the signal that a map can cause"),
     ("crates/cuweld-cli/src/beside.rs", "names a file that had no name, swaps two names, and handles a signal"),
     ("crates/cuweld-cli/src/options/text.rs", "asks Windows for texts in its code page"),
+    ("crates/cuweld-cli/src/streams.rs", "looks which streams are closed, before main opens them"),
     ("crates/cuweld-cli/src/resources.rs", "asks the C library for huge pages"),
     ("crates/cuweld-toolkit/src/optimizer.rs", "calls a C library"),
     ("crates/nvjitlink/", "a C interface"),

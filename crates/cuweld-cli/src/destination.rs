@@ -1,6 +1,7 @@
 //! What an output's name stands for.
 
 use crate::bytes::Identity;
+use crate::streams;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,8 +53,9 @@ impl Destination {
             Err(error) => return Err(error),
         };
         let place = match follow(path)? {
-            // Others are opened once more, by the names that the system gives them.
-            Followed::Stream(number) => return Ok(streams::open(number).map_or(Destination::InPlace, Destination::Open)),
+            // Others than those that every program has are opened once more, by the names that the system gives them.
+            Followed::Stream(number @ 1..=2) => return streams::open(number).map(Destination::Open),
+            Followed::Stream(_) => return Ok(Destination::InPlace),
             Followed::Name(place) => place,
         };
         let there = fs::symlink_metadata(&place).ok();
@@ -124,55 +126,4 @@ fn is_alone(found: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_alone(found: &Metadata) -> bool {
     found.is_file()
-}
-
-/// Files that were open when the program began.
-#[cfg(unix)]
-mod streams {
-    use std::ffi::OsStr;
-    use std::fs::{self, File};
-    use std::io;
-    use std::os::fd::AsFd;
-    use std::path::Path;
-
-    /// The number of the open file that a name in a folder stands for.
-    pub(super) fn number(folder: &Path, name: &OsStr) -> Option<u32> {
-        let of_this_program =
-            || fs::canonicalize("/proc/self").is_ok_and(|own| folder.starts_with(own) && folder.ends_with("fd"));
-        let is_one = folder == Path::new("/dev/fd") || (folder.starts_with("/proc") && of_this_program());
-        is_one.then(|| name.to_str()?.parse().ok()).flatten()
-    }
-
-    /// Opens one of the three that every program has.
-    pub(super) fn open(number: u32) -> io::Result<File> {
-        match number {
-            1 => io::stdout().as_fd().try_clone_to_owned().map(File::from),
-            2 => io::stderr().as_fd().try_clone_to_owned().map(File::from),
-            _ => Err(io::ErrorKind::Unsupported.into()),
-        }
-    }
-}
-
-/// Elsewhere open files have no names.
-#[cfg(not(unix))]
-mod streams {
-    use std::ffi::OsStr;
-    use std::fs::File;
-    use std::io;
-    use std::path::Path;
-
-    pub(super) fn number(_: &Path, _: &OsStr) -> Option<u32> {
-        None
-    }
-
-    #[cfg(windows)]
-    pub(super) fn open(_: u32) -> io::Result<File> {
-        use std::os::windows::io::AsHandle;
-        io::stdout().as_handle().try_clone_to_owned().map(File::from)
-    }
-
-    #[cfg(not(windows))]
-    pub(super) fn open(_: u32) -> io::Result<File> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
 }

@@ -27,6 +27,7 @@ mod room;
 mod save;
 mod shim;
 mod side_files;
+mod streams;
 mod transfer;
 mod virtual_target;
 mod watch;

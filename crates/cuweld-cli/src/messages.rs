@@ -3,6 +3,7 @@
 use crate::options::{
     Colors, DiagnosticsStyle, Found, HostLinkerScript, LinkArguments, Severity, UsageError, UsageProblem, usage_lines,
 };
+use crate::streams;
 use cuweld::diagnostics::{Diagnostic, Entry, Message, MessageCode, Renderer, Style};
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -95,7 +96,8 @@ impl Messages {
 
     /// Prints what was asked for.
     pub fn print(&self, text: &str) -> ExitCode {
-        let Err(error) = io::stdout().write_all(text.as_bytes()) else { return ExitCode::SUCCESS };
+        let written = streams::was_open(1).and_then(|()| io::stdout().write_all(text.as_bytes()));
+        let Err(error) = written else { return ExitCode::SUCCESS };
         // Whoever reads no further wants no further.
         if error.kind() != std::io::ErrorKind::BrokenPipe {
             let (file, cause) = ("standard output".to_owned(), error.to_string());

@@ -4,7 +4,7 @@ mod arguments;
 
 use crate::bytes::Bytes;
 use crate::messages::Messages;
-use crate::{output, resources};
+use crate::{output, resources, streams};
 use arguments::Arguments;
 use cuweld::account::Account;
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
@@ -97,7 +97,7 @@ impl Arguments {
         let format = self.format.unwrap_or_else(by_name);
         let Some(path) = path else {
             let mut out = BufWriter::new(io::stdout().lock());
-            return match write(format, &mut out).and_then(|()| out.flush()) {
+            return match streams::was_open(1).and_then(|()| write(format, &mut out)).and_then(|()| out.flush()) {
                 Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(not_written(Path::new("standard output"), &error)),
                 _ => Ok(()),
             };

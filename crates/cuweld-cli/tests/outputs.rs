@@ -63,6 +63,33 @@ fn standard_output_keeps_what_was_written_before() -> io::Result<()> {
     Ok(())
 }
 
+/// A program that begins with standard output closed has the null device there: what goes to it is lost.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_standard_output_takes_nothing() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let closed = |arguments: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec \"$0\" \"$@\" >&-", env!("CARGO_BIN_EXE_cuweld")]).current_dir(&folder.0);
+        command.args(arguments).output()
+    };
+    let link = ["-arch=sm_90", "a.cubin", "-o"];
+    for arguments in [
+        &[&link[..], &["-"]].concat()[..],
+        &[&link[..], &["/dev/stdout"]].concat(),
+        &[&link[..], &["out.cubin", "--Map=-"]].concat(),
+        &["report", "a.cubin"],
+        &["--version"],
+    ] {
+        let said = refused(&closed(arguments)?);
+        assert!(said.contains("it is closed"), "{arguments:?}: {said}");
+    }
+    assert_eq!(folder.names()?, ["a.cubin"]);
+    // Who writes elsewhere does not need it.
+    assert!(closed(&[&link[..], &["out.cubin"]].concat())?.status.success());
+    Ok(())
+}
+
 #[test]
 fn a_link_to_nothing_is_followed_and_a_circle_is_not() -> io::Result<()> {
     let folder = Folder::new()?;

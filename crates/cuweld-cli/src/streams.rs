@@ -1,0 +1,83 @@
+//! Files that were open when the program began.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Fails for standard output (1) or the stream of errors (2), if it was closed when the program began.
+///
+/// By the time that `main` runs there is the null device in its place, which takes everything and keeps nothing.
+pub fn was_open(number: u32) -> io::Result<()> {
+    if beginning::is_closed(number) { Err(io::Error::other("it is closed")) } else { Ok(()) }
+}
+
+/// Opens standard output (1) or the stream of errors (2) once more.
+#[cfg(unix)]
+pub fn open(number: u32) -> io::Result<File> {
+    use std::os::fd::AsFd;
+    was_open(number)?;
+    let stream = if number == 1 { io::stdout().as_fd().try_clone_to_owned() } else { io::stderr().as_fd().try_clone_to_owned() };
+    stream.map(File::from)
+}
+
+/// The number of the open file that a name in a folder stands for.
+#[cfg(unix)]
+pub fn number(folder: &Path, name: &OsStr) -> Option<u32> {
+    let of_this_program =
+        || std::fs::canonicalize("/proc/self").is_ok_and(|own| folder.starts_with(own) && folder.ends_with("fd"));
+    let is_one = folder == Path::new("/dev/fd") || (folder.starts_with("/proc") && of_this_program());
+    is_one.then(|| name.to_str()?.parse().ok()).flatten()
+}
+
+/// Elsewhere open files have no names.
+#[cfg(not(unix))]
+pub fn number(_: &Path, _: &OsStr) -> Option<u32> {
+    None
+}
+
+#[cfg(windows)]
+pub fn open(_: u32) -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    io::stdout().as_handle().try_clone_to_owned().map(File::from)
+}
+
+#[cfg(not(any(unix, windows)))]
+pub fn open(_: u32) -> io::Result<File> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// What can be seen only before the language's own preparations, which open what is closed.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code, reason = "a function that runs before main")]
+mod beginning {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    /// A bit for each stream that was closed.
+    static CLOSED: AtomicU32 = AtomicU32::new(0);
+
+    // SAFETY: the system's C libraries call each function of this list once, before main. It uses nothing that needs preparations.
+    #[used]
+    #[unsafe(link_section = ".init_array")]
+    static LOOK: extern "C" fn() = look;
+
+    extern "C" fn look() {
+        for number in [1, 2] {
+            // SAFETY: any number may be asked about.
+            if unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
+                CLOSED.fetch_or(1 << number, Relaxed);
+            }
+        }
+    }
+
+    pub(super) fn is_closed(number: u32) -> bool {
+        CLOSED.load(Relaxed) & 1 << number != 0
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod beginning {
+    pub(super) fn is_closed(_: u32) -> bool {
+        false
+    }
+}
