@@ -240,6 +240,25 @@ pub fn variables(count: u32) -> Object {
     object
 }
 
+/// Variables, each of which has the address of something that is defined nowhere.
+pub fn addresses_of_nothing(count: u32) -> Object {
+    let mut object = Object::new();
+    let (kind, flags) = (SectionType::GLOBAL_INIT.0, SHF_ALLOC | SHF_WRITE);
+    let header = SectionHeader { kind, flags, align: 8, ..SectionHeader::default() };
+    let variables = object.section(".nv.global.init", header, &vec![0; 8 * count as usize]);
+    let mut entries = Vec::new();
+    for place in (0..u64::from(count)).map(|number| 8 * number) {
+        object.symbol(&format!("variable_{place}"), SymbolKind::OBJECT, 0, variables, place, 8);
+        let nothing = object.symbol(&format!("nothing_{place}"), SymbolKind::OBJECT, 0, 0, 0, 0);
+        // An address of 64 bits.
+        entries.extend([place, u64::from(nothing) << 32 | 2, 0].iter().flat_map(|word| word.to_le_bytes()));
+    }
+    let link = SYMBOLS;
+    let header = SectionHeader { kind: SHT_RELA, link, info: variables, entry_size: 24, align: 8, ..SectionHeader::default() };
+    object.section(".rela.nv.global.init", header, &entries);
+    object
+}
+
 /// As many callers through pointers as functions that they may reach.
 pub fn indirect_calls(count: u32) -> Object {
     let mut object = Object::new();

@@ -1,7 +1,9 @@
 //! Programs in which many of one thing meet many of another: none takes the product of the two in time or memory.
 
 use crate::bombs::{assert_refused, link_with};
-use crate::object::{Object, indirect_calls, launches_on_a_chain, record, shared_behind_own, shared_on_a_chain, variables};
+use crate::object::{
+    Object, addresses_of_nothing, indirect_calls, launches_on_a_chain, record, shared_behind_own, shared_on_a_chain, variables,
+};
 use cubin::callgraph::Edge;
 use cubin::elf::{SHF_ALLOC, SHF_WRITE, SectionHeader};
 use cubin::info::Attribute;
@@ -124,6 +126,30 @@ fn kernels_and_patterns_for_their_names() -> io::Result<()> {
     let used: String = (0..2 * MANY).map(|number| format!("-kernels-used=k{number}x\n")).collect();
     fs::write(folder.path().join("used.txt"), used)?;
     assert_linked(&link_with("-arch=sm_90", &folder, &["bomb.cubin", "-optf=used.txt"])?);
+    Ok(())
+}
+
+#[test]
+fn reasons_for_every_name() -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("bomb.cubin"), shared_on_a_chain(MANY).build(&sample())?)?;
+    let names: String =
+        (0..MANY).map(|number| format!("--why-live=f{number} --why-live=k{number} --why-live=g{number}\n")).collect();
+    fs::write(folder.path().join("names.txt"), names)?;
+    let output = link_with("-arch=sm_90", &folder, &["bomb.cubin", "-optf=names.txt"])?;
+    assert_linked(&output);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.lines().count(), 3 * MANY as usize);
+    assert!(said.contains("\nf7: called as k7 -> f7\n") && said.contains("\nk7: is a kernel\n"), "{}", &said[..1000]);
+    Ok(())
+}
+
+#[test]
+fn variables_that_refer_to_nothing() -> io::Result<()> {
+    let output = link(addresses_of_nothing(10 * MANY), &["--error-limit=0"])?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("undefined reference to").count(), 10 * MANY as usize, "{:?}", output.status);
+    assert!(said.contains("'nothing_56'\n  >>> referenced by variable variable_56 in bomb.cubin\n"), "{}", &said[..1000]);
     Ok(())
 }
 

@@ -7,7 +7,9 @@
 mod object;
 
 use crate::bench::measure::{self, Costs};
-use object::{Object, indirect_calls, launches_on_a_chain, shared_behind_own, shared_on_a_chain, variables};
+use object::{
+    Object, addresses_of_nothing, indirect_calls, launches_on_a_chain, shared_behind_own, shared_on_a_chain, variables,
+};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -79,6 +81,20 @@ const SHAPES: &[Shape] = &[
         options: |count| (0..count).map(|number| format!("-kernels-used=k{number}x\n")).collect(),
         files: &["options"],
         ..PLAIN
+    },
+    Shape {
+        name: "reasons for every name",
+        first: 2000,
+        options: |count| (0..count).map(|number| format!("--why-live=f{number}\n")).collect(),
+        files: &["options", "messages"],
+        ..PLAIN
+    },
+    Shape {
+        name: "addresses of nothing",
+        first: 10_000,
+        objects: |count| vec![addresses_of_nothing(count)],
+        options: |_| "--error-limit=0".into(),
+        files: &["messages"],
     },
 ];
 

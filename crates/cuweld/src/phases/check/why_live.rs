@@ -1,17 +1,19 @@
 //! Why live: which chain of calls keeps a function, or who uses a variable; and what became of every function.
 //!
-//! The account of all functions is made once, in time linear in the call graph, and whatever is listed of them is read from it.
+//! What is needed for reasons is gathered once, in time linear in the call graph: there may be as many questions as functions.
 
 use super::Facts;
 use crate::account::{Account, Accounted, Outcome};
 use crate::demangle::demangle;
 use crate::diagnostics::Report;
 use crate::id::{FunctionId, Id, SymbolId};
+use crate::phases::explain::path::Ways;
 use crate::phases::explain::referrers::Referrers;
-use crate::phases::explain::{first_few, near, path};
+use crate::phases::explain::{first_few, near};
 use crate::phases::load::Role;
 use crate::phases::resolve::Fate;
-use std::collections::VecDeque;
+use std::cell::LazyCell;
+use std::collections::{HashMap, HashSet};
 
 /// How many users of a variable are shown.
 const MOST_USERS: usize = 5;
@@ -23,19 +25,36 @@ pub fn list(facts: &Facts<'_, '_>, report: &mut Report) -> Option<Account> {
     if listings.removed {
         account.iter().for_each(|account| list_removed(account, report));
     }
-    for name in &facts.options.listings.why_live {
-        let symbols = facts.named(name);
-        if symbols.is_empty() {
+    if !listings.why_live.is_empty() {
+        list_reasons(facts, &listings.why_live, report);
+    }
+    account.filter(|_| listings.account)
+}
+
+fn list_reasons(facts: &Facts<'_, '_>, names: &[String], report: &mut Report) {
+    let named = facts.named(names);
+    let symbols = facts.resolution.symbols();
+    let is_variable = |symbol: &&SymbolId| symbols[**symbol].function.is_none();
+    let variables: Vec<SymbolId> = named.iter().flat_map(|(_, symbols)| symbols).filter(is_variable).copied().collect();
+    let referrers = Referrers { inputs: facts.inputs, resolution: facts.resolution, live: facts.live };
+    let mut users = if variables.is_empty() { HashMap::new() } else { referrers.of(&variables) };
+    let reasons = Reasons::new(facts);
+    for (name, meant) in named {
+        if meant.is_empty() {
             report.list(format!("{name}: no input has a function or variable of this name"));
         }
-        for symbol in symbols {
-            let shown = demangle(facts.resolution.symbols()[symbol].name(facts.inputs));
-            for line in facts.reasons(symbol) {
+        for symbol in meant {
+            let shown = demangle(symbols[symbol].name(facts.inputs));
+            let lines = match (symbols[symbol].function, users.remove(&symbol)) {
+                (Some(function), _) => vec![reasons.of(function)],
+                (None, Some(users)) => first_few(users, MOST_USERS, |user| user),
+                (None, None) => vec!["stays because variables are not removed; nothing that stays refers to it".to_owned()],
+            };
+            for line in lines {
                 report.list(format!("{shown}: {line}"));
             }
         }
     }
-    account.filter(|_| listings.account)
 }
 
 fn list_removed(account: &Account, report: &mut Report) {
@@ -48,7 +67,7 @@ fn list_removed(account: &Account, report: &mut Report) {
 impl Facts<'_, '_> {
     /// What became of the code of every function.
     fn account(&self) -> Account {
-        let callers = self.callers();
+        let reasons = Reasons::new(self);
         let mut functions = Vec::new();
         for (input, object) in self.inputs.files().iter().enumerate() {
             for section in object.sections.iter() {
@@ -61,7 +80,7 @@ impl Facts<'_, '_> {
                     Some(function) if !self.live.contains(function) => Outcome::Unreachable,
                     Some(function) => {
                         let own = self.attributes.of(function);
-                        let reason = self.reason_at_once(function, &callers);
+                        let reason = reasons.at_once(function);
                         Outcome::Kept { reason, registers: own.registers, frame: own.frame }
                     }
                 };
@@ -72,90 +91,111 @@ impl Facts<'_, '_> {
         Account { inputs: self.inputs.files().iter().map(|object| object.name.to_owned()).collect(), functions }
     }
 
-    /// For every node of the call graph, one that calls it on a shortest way from a kernel.
-    fn callers(&self) -> Vec<Option<u32>> {
-        let mut callers = vec![None; self.graph.nodes()];
-        let mut open: VecDeque<u32> = self.live.kernels().iter().map(|&kernel| self.graph.node(kernel)).collect();
-        while let Some(node) = open.pop_front() {
-            for next in self.graph.successors(node) {
-                if callers[next as usize].is_none() {
-                    callers[next as usize] = Some(node);
-                    open.push_back(next);
+    /// The functions and variables that each name may mean: as the symbol table or the source has it, with or without parameters.
+    fn named<'names>(&self, names: &'names [String]) -> Vec<(&'names str, Vec<SymbolId>)> {
+        let mut named: Vec<(&str, Vec<SymbolId>)> = Vec::new();
+        let mut places = HashMap::new();
+        for name in names {
+            places.entry(name.as_str()).or_insert_with(|| {
+                named.push((name, Vec::new()));
+                named.len() - 1
+            });
+        }
+        for (id, symbol) in self.resolution.symbols().enumerate() {
+            let known = symbol.name(self.inputs);
+            let shown = demangle(known);
+            for spelling in [known, &shown, &near::base(&shown)] {
+                let meant = places.get(spelling).map(|&place| &mut named[place].1);
+                if let Some(meant) = meant.filter(|meant| meant.last() != Some(&id)) {
+                    meant.push(id);
                 }
             }
         }
-        callers
+        named
+    }
+}
+
+/// For some functions, the first that does something with each of them.
+type First<'facts> = LazyCell<HashMap<FunctionId, FunctionId>, Box<dyn FnOnce() -> HashMap<FunctionId, FunctionId> + 'facts>>;
+
+/// What tells why functions stay.
+struct Reasons<'facts, 'data> {
+    facts: &'facts Facts<'facts, 'data>,
+    /// The ways from kernels to what they call.
+    ways: Ways,
+    /// Who takes a function's address, and who calls it.
+    takers: First<'facts>,
+    callers: First<'facts>,
+    /// What was asked for by name.
+    kept: HashSet<&'facts str>,
+}
+
+impl<'facts, 'data> Reasons<'facts, 'data> {
+    fn new(facts: &'facts Facts<'facts, 'data>) -> Self {
+        let ways = Ways::new(facts.graph, facts.live.kernels().iter().map(|&kernel| facts.graph.node(kernel)));
+        Reasons {
+            facts,
+            ways,
+            takers: LazyCell::new(Box::new(|| facts.first(|user| facts.graph.references(user)))),
+            callers: LazyCell::new(Box::new(|| facts.first(|caller| facts.graph.calls(caller)))),
+            kept: facts.options.keep.iter().map(String::as_str).collect(),
+        }
     }
 
     /// Why a function stays, by its nearest caller where it has one.
-    fn reason_at_once(&self, function: FunctionId, callers: &[Option<u32>]) -> String {
-        let is_function = |node: u32| (node as usize) < self.graph.len();
-        let caller = callers[function.index()].filter(|_| !self.resolution.functions()[function].kernel);
-        let shown = |node: u32| demangle(self.resolution.name(FunctionId::from_index(node as usize)));
-        match caller.map(|caller| (caller, callers[caller as usize])) {
-            _ if !self.options.removes_dead_code() => self.reason(function),
+    fn at_once(&self, function: FunctionId) -> String {
+        let facts = self.facts;
+        let is_function = |node: u32| (node as usize) < facts.graph.len();
+        let caller = self.ways.before(facts.graph.node(function)).filter(|_| !facts.resolution.functions()[function].kernel);
+        let shown = |node: u32| demangle(facts.resolution.name(FunctionId::from_index(node as usize)));
+        match caller.map(|caller| (caller, self.ways.before(caller))) {
+            _ if !facts.options.removes_dead_code() => self.of(function),
             Some((caller, _)) if is_function(caller) => format!("called by {}", shown(caller)),
             // In between is the prototype of a pointer.
             Some((_, Some(caller))) => format!("called through a pointer by {}", shown(caller)),
-            _ => self.reason(function),
+            _ => self.of(function),
         }
     }
 
-    /// The functions and variables that a name may mean: as the symbol table or the source has it, with or without parameters.
-    fn named(&self, name: &str) -> Vec<SymbolId> {
-        let matches = |known: &str| {
-            let shown = demangle(known);
-            known == name || shown == name || near::base(&shown) == name
-        };
-        self.resolution.symbols().enumerate().filter(|(_, symbol)| matches(symbol.name(self.inputs))).map(|(id, _)| id).collect()
-    }
-
-    fn reasons(&self, symbol: SymbolId) -> Vec<String> {
-        match self.resolution.symbols()[symbol].function {
-            Some(function) => vec![self.reason(function)],
-            None => {
-                let referrers = Referrers { inputs: self.inputs, resolution: self.resolution, live: self.live };
-                let users = referrers.of(&[symbol]).remove(&symbol).unwrap_or_default();
-                if users.is_empty() {
-                    return vec!["stays because variables are not removed; nothing that stays refers to it".to_owned()];
-                }
-                first_few(users, MOST_USERS, |user| user)
-            }
+    /// Why a function stays, or does not.
+    fn of(&self, function: FunctionId) -> String {
+        let Facts { planned, .. } = self.facts;
+        let (node, name) = (planned.graph.node(function), planned.resolution.name(function));
+        let shown = |function: FunctionId| demangle(planned.resolution.name(function));
+        let is_defined = || planned.resolution.code(planned.inputs, function).is_some();
+        if !planned.live.contains(function) {
+            let removed = "was removed: no kernel reaches it";
+            return if is_defined() { removed } else { "is not defined, and nothing that stays calls it" }.to_owned();
         }
-    }
-
-    fn reason(&self, function: FunctionId) -> String {
-        let is_wanted = |node: u32| node == self.graph.node(function);
-        let kernels = self.live.kernels().iter().map(|&kernel| self.graph.node(kernel));
-        let is_defined = self.resolution.code(self.inputs, function).is_some();
-        if !self.live.contains(function) {
-            return if is_defined {
-                "was removed: no kernel reaches it"
-            } else {
-                "is not defined, and nothing that stays calls it"
-            }
-            .to_owned();
-        }
-        if !self.options.removes_dead_code() {
+        if !planned.options.removes_dead_code() {
             return "stays because nothing is removed from such a link".to_owned();
         }
-        if self.live.kernels().contains(&function) {
+        if self.ways.begin_at(node) {
             return "is a kernel".to_owned();
         }
-        if let Some(way) = path::shortest(self.graph, kernels, is_wanted, |_| true, false) {
-            return format!("called as {}", path::text(&way, self.graph, self.resolution));
+        if let Some(way) = self.ways.text(node, planned.graph, planned.resolution) {
+            return format!("called as {way}");
         }
-        let callers = || self.resolution.functions().ids().filter(|&caller| self.live.contains(caller));
-        let shown = |function: FunctionId| demangle(self.resolution.name(function));
-        if let Some(user) = callers().find(|&user| self.graph.references(user).contains(&function)) {
+        if let Some(&user) = self.takers.get(&function) {
             return format!("its address is taken by {}", shown(user));
         }
-        if let Some(caller) = callers().find(|&caller| self.graph.calls(caller).contains(&function)) {
+        if let Some(&caller) = self.callers.get(&function) {
             return format!("called by {}", shown(caller));
         }
-        if self.options.keep.iter().any(|name| name == self.resolution.name(function)) {
-            return "asked for by name (-u)".to_owned();
+        let asked_for = self.kept.contains(name);
+        if asked_for { "asked for by name (-u)" } else { "its address is taken by a variable" }.to_owned()
+    }
+}
+
+impl Facts<'_, '_> {
+    /// For each function that any live one does something with, the first that does.
+    fn first<'graph>(&self, with: impl Fn(FunctionId) -> &'graph [FunctionId]) -> HashMap<FunctionId, FunctionId> {
+        let mut first = HashMap::new();
+        for user in self.resolution.functions().ids().filter(|&user| self.live.contains(user)) {
+            for &function in with(user) {
+                first.entry(function).or_insert(user);
+            }
         }
-        "its address is taken by a variable".to_owned()
+        first
     }
 }

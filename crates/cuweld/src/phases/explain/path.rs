@@ -49,20 +49,85 @@ pub fn shortest(
     None
 }
 
+/// Shortest ways from some functions to all that they reach, found at once.
+pub struct Ways {
+    /// The node before each that is reached: itself where a way begins.
+    before: Vec<Option<u32>>,
+    /// How many calls lead there.
+    calls: Vec<u32>,
+    /// The last node of the way that is shown of its beginning.
+    shown: Vec<u32>,
+}
+
+impl Ways {
+    /// Looks for all ways.
+    pub fn new(graph: &CallGraph<'_>, starts: impl Iterator<Item = u32>) -> Self {
+        let nobody = vec![0; graph.nodes()];
+        let mut ways = Ways { before: vec![None; graph.nodes()], calls: nobody.clone(), shown: nobody };
+        let mut open = VecDeque::new();
+        for start in starts {
+            (ways.before[start as usize], ways.shown[start as usize]) = (Some(start), start);
+            open.push_back(start);
+        }
+        while let Some(node) = open.pop_front() {
+            let (calls, shown) = (ways.calls[node as usize] + 1, ways.shown[node as usize]);
+            for next in graph.successors(node) {
+                let index = next as usize;
+                if ways.before[index].is_none() {
+                    ways.before[index] = Some(node);
+                    ways.calls[index] = calls;
+                    ways.shown[index] = if (calls as usize) < SHOWN { next } else { shown };
+                    open.push_back(next);
+                }
+            }
+        }
+        ways
+    }
+
+    /// Whether ways begin there.
+    pub fn begin_at(&self, node: u32) -> bool {
+        self.before[node as usize] == Some(node)
+    }
+
+    /// The node before one, on the way there.
+    pub fn before(&self, node: u32) -> Option<u32> {
+        self.before[node as usize].filter(|&before| before != node)
+    }
+
+    /// The way to a node in words, if there is one with a call. How long that takes does not depend on the way's length.
+    pub fn text(&self, last: u32, graph: &CallGraph<'_>, resolution: &Resolution<'_>) -> Option<String> {
+        self.before(last)?;
+        let backwards = |node: u32| std::iter::successors(Some(node), |&node| self.before(node));
+        let length = self.calls[last as usize] as usize + 1;
+        let is_short = length <= MOST_SHOWN;
+        let mut first: Vec<u32> = backwards(if is_short { last } else { self.shown[last as usize] }).collect();
+        let mut end: Vec<u32> = if is_short { Vec::new() } else { backwards(last).take(SHOWN).collect() };
+        first.reverse();
+        end.reverse();
+        Some(text_of_ends(&first, length - first.len() - end.len(), &end, graph, resolution))
+    }
+}
+
 /// How much of a way is shown at either end: nobody reads a thousand calls.
 const SHOWN: usize = 12;
 
+/// A way that is longer is not shown as a whole.
+const MOST_SHOWN: usize = 2 * SHOWN + 1;
+
 /// A way in words. Prototypes stand for calls through pointers.
 pub fn text(way: &[u32], graph: &CallGraph<'_>, resolution: &Resolution<'_>) -> String {
+    match way.len() {
+        0..=MOST_SHOWN => text_of_ends(way, 0, &[], graph, resolution),
+        length => text_of_ends(&way[..SHOWN], length - 2 * SHOWN, &way[length - SHOWN..], graph, resolution),
+    }
+}
+
+fn text_of_ends(first: &[u32], left_out: usize, last: &[u32], graph: &CallGraph<'_>, resolution: &Resolution<'_>) -> String {
     let mut text = String::new();
     let mut through_pointer = false;
-    let left_out = if way.len() > 2 * SHOWN + 1 { SHOWN..way.len() - SHOWN } else { 0..0 };
-    for (position, &node) in way.iter().enumerate() {
-        if left_out.contains(&position) {
-            if position == left_out.start {
-                text.push_str(&format!(" -> ... ({} more)", left_out.len()));
-            }
-            continue;
+    for (position, &node) in first.iter().chain(last).enumerate() {
+        if position == first.len() {
+            text.push_str(&format!(" -> ... ({left_out} more)"));
         }
         if node as usize >= graph.len() {
             through_pointer = true;

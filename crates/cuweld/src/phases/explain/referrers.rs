@@ -1,9 +1,9 @@
 //! Who refers to a name.
 
 use crate::demangle::demangle;
-use crate::id::{FileId, InputSectionId, SymbolId};
+use crate::id::{FileId, InputSectionId, InputSymbolId, SymbolId};
 use crate::phases::live::LiveSet;
-use crate::phases::load::{InputSymbol, Inputs, OTHER_KERNEL, Place, Role};
+use crate::phases::load::{Inputs, OTHER_KERNEL, Place, Role};
 use crate::phases::resolve::{Fate, Resolution};
 use cubin::symbol::SymbolKind;
 use std::collections::{HashMap, HashSet};
@@ -23,6 +23,7 @@ impl Referrers<'_, '_> {
     pub fn of(&self, wanted: &[SymbolId]) -> HashMap<SymbolId, Vec<String>> {
         let wanted: HashSet<SymbolId> = wanted.iter().copied().collect();
         let mut references: HashMap<SymbolId, Vec<String>> = HashMap::new();
+        let mut variables = HashMap::new();
         for (file, object) in self.inputs.files().enumerate() {
             for section in object.sections.iter() {
                 let row = &self.inputs.sections()[section];
@@ -32,7 +33,7 @@ impl Referrers<'_, '_> {
                     if !wanted.contains(&meaning) {
                         continue;
                     }
-                    if let Some(line) = self.referrer(file, target, entry.offset) {
+                    if let Some(line) = self.referrer(file, target, entry.offset, &mut variables) {
                         let lines = references.entry(meaning).or_default();
                         if lines.last() != Some(&line) {
                             lines.push(line);
@@ -45,7 +46,7 @@ impl Referrers<'_, '_> {
     }
 
     /// What stands at an offset of a section, in words.
-    fn referrer(&self, file: FileId, section: InputSectionId, offset: u64) -> Option<String> {
+    fn referrer(&self, file: FileId, section: InputSectionId, offset: u64, variables: &mut Variables) -> Option<String> {
         let row = &self.inputs.sections()[section];
         let file_name = self.inputs.files()[file].name;
         match row.role {
@@ -58,17 +59,32 @@ impl Referrers<'_, '_> {
                 counts.then(|| format!("referenced by {kind} {} in {file_name}", demangle(symbol.name)))
             }
             Role::GlobalData | Role::UnifiedData | Role::ModuleConstants(_) => {
-                let holds = |symbol: &&InputSymbol<'_>| {
-                    symbol.place() == Place::Section(section)
-                        && symbol.kind != SymbolKind::SECTION
-                        && (symbol.value..symbol.value.saturating_add(symbol.size)).contains(&offset)
-                };
-                let symbols = self.inputs.files()[file].symbols.iter().map(|id| &self.inputs.symbols()[id]);
-                let variable = { symbols }.find(holds);
-                let name = variable.map_or_else(|| row.name.into(), |symbol| demangle(symbol.name));
+                let variables = variables.entry(section).or_insert_with(|| self.variables(file, section));
+                // The last that begins there or before.
+                let next = variables.partition_point(|&(start, ..)| start <= offset);
+                let last = next.checked_sub(1).map(|last| variables[last]).filter(|&(start, size, _)| offset - start < size);
+                let name = last.map_or_else(|| row.name.into(), |(.., symbol)| demangle(self.inputs.symbols()[symbol].name));
                 Some(format!("referenced by variable {name} in {file_name}"))
             }
             _ => None,
         }
     }
+
+    /// The variables of a section by their places.
+    fn variables(&self, file: FileId, section: InputSectionId) -> Vec<(u64, u64, InputSymbolId)> {
+        let symbols = self.inputs.files()[file].symbols.iter().map(|id| (id, &self.inputs.symbols()[id]));
+        let mut variables: Vec<_> = symbols
+            .filter(|(_, symbol)| {
+                symbol.place() == Place::Section(section) && symbol.kind != SymbolKind::SECTION && symbol.size > 0
+            })
+            .map(|(id, symbol)| (symbol.value, symbol.size, id))
+            .collect();
+        // Of several in one place the first comes last, where it is found.
+        variables.reverse();
+        variables.sort_by_key(|&(start, ..)| start);
+        variables
+    }
 }
+
+/// The variables of sections, where each begins and its size, by their places.
+type Variables = HashMap<InputSectionId, Vec<(u64, u64, InputSymbolId)>>;
