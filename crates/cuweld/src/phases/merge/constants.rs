@@ -71,10 +71,11 @@ fn discard(walk: &mut Walk<'_, '_>, function: FunctionId) {
     }
 }
 
-/// Drops a section that has given away its pieces, and the relocations that were made for it.
+/// Drops a section that has given away its pieces, and the relocations that were made for it. The list of those that were resolved
+/// (`-preserve-relocs`), which stays empty, leaves its name behind.
 fn abandon(walk: &mut Walk<'_, '_>, section: SectionId) {
-    let RelocationSections { implicit, explicit, resolved } = walk.plan.sections[section].relocations;
-    for id in [Some(section), implicit, explicit, resolved].into_iter().flatten() {
+    let RelocationSections { implicit, explicit, resolved: _ } = walk.plan.sections[section].relocations;
+    for id in [Some(section), implicit, explicit].into_iter().flatten() {
         walk.plan.sections[id].is_discarded = true;
     }
 }
