@@ -222,10 +222,10 @@ impl<'data> Linker<'data> {
                     left_out.extend(unpacked.runtime_units());
                     Ok(Linked { image: save(&Product::Compiled(&image), report)?, map: None })
                 }
-                Lowered::Objects(objects) => {
+                Lowered::Objects { objects, was_whole } => {
                     let inputs: Vec<Input<'_>> = objects.iter().map(Object::input).collect();
                     let mut noting = Noting { observer, left_out: Vec::new() };
-                    let options = unpacked.host_references.complete(&request.options);
+                    let options = unpacked.host_references.complete(&request.options, was_whole);
                     let linked = pipeline::link_with(&inputs, &options, report, &mut noting, |finished, report| {
                         save(&Product::Linked(finished), report)
                     });

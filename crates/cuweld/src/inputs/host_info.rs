@@ -73,13 +73,15 @@ impl HostReferences {
         self.complete && !self.kernels.is_empty()
     }
 
-    /// The options of a link, with the kernels that host code may launch, if it is to say them, and does.
-    pub(crate) fn complete<'options>(&self, options: &'options Options) -> Cow<'options, Options> {
+    /// The options of a link, with the kernels that host code may launch, if it is to say them, and does. Where they were given to
+    /// the compiler of a whole program first, the reference linker takes them for names that were asked for.
+    pub(crate) fn complete<'options>(&self, options: &'options Options, was_whole: bool) -> Cow<'options, Options> {
         if !matches!(options.kernels, KernelRoots::ByHostCode) || !self.are_known() {
             return Cow::Borrowed(options);
         }
         let launched = self.kernels.iter().chain(&self.runtime_kernels).cloned().collect();
-        Cow::Owned(Options { kernels: KernelRoots::LaunchedByHost(launched), ..options.clone() })
+        let kernels = if was_whole { KernelRoots::Matching(launched) } else { KernelRoots::LaunchedByHost(launched) };
+        Cow::Owned(Options { kernels, ..options.clone() })
     }
 
     /// The names of kernels.

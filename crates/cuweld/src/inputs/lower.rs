@@ -148,8 +148,13 @@ impl std::error::Error for CompilerError {}
 /// What a link is made of once everything is compiled.
 #[derive(Debug)]
 pub(crate) enum Lowered<'data> {
-    /// Objects, in link order.
-    Objects(Vec<Object<'data>>),
+    /// What is linked.
+    Objects {
+        /// Objects, in link order.
+        objects: Vec<Object<'data>>,
+        /// Whether they are a whole program that turned out to need the device runtime library.
+        was_whole: bool,
+    },
     /// The result itself: link-time optimization saw the whole program, or only PTX was asked for.
     Finished(Vec<u8>),
 }
@@ -205,11 +210,13 @@ pub(crate) fn lower<'data>(
         }
     }
     let mut objects = assemble_units(unpacked, options, compilers, report)?;
+    let mut turned_partial = false;
     if let Some(last) = unpacked.units.iter().rposition(|unit| is_lto(&unit.code)) {
         let is_partial = others().next().is_some();
         match optimize::optimize(unpacked, is_partial, options, compilers, report)? {
             optimize::Compiled::Finished(image) => return Ok(Lowered::Finished(image)),
-            optimize::Compiled::Object(bytes) => {
+            optimize::Compiled::Object { bytes, was_whole } => {
+                turned_partial = was_whole;
                 let contents = ObjectContents::Here(bytes.into());
                 let object = Object { name: options.optimized_name.into(), contents, demand: Demand::Always, unit: None };
                 // In the place of the last unit that it was made of.
@@ -218,7 +225,7 @@ pub(crate) fn lower<'data>(
             }
         }
     }
-    Ok(Lowered::Objects(objects))
+    Ok(Lowered::Objects { objects, was_whole: turned_partial })
 }
 
 /// Turns PTX into objects, one unit after another; units that are refused are removed.

@@ -12,7 +12,12 @@ pub(super) enum Compiled {
     /// The result of the link.
     Finished(Vec<u8>),
     /// An object to be linked with others.
-    Object(Vec<u8>),
+    Object {
+        /// The object.
+        bytes: Vec<u8>,
+        /// Whether it was first compiled as a whole program, which lacks a function.
+        was_whole: bool,
+    },
 }
 
 /// Optimizes. `is_partial` says that there is code which the optimizer does not see.
@@ -50,7 +55,7 @@ pub(super) fn optimize(
     let text = program.compile(false, report)?;
     match optimization.emit_ptx {
         true => Ok(Compiled::Finished(text)),
-        false => program.assemble(&text, true, report).map(Compiled::Object),
+        false => program.assemble(&text, true, report).map(|bytes| Compiled::Object { bytes, was_whole: whole }),
     }
 }
 
