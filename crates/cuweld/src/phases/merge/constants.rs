@@ -17,7 +17,7 @@
 //! refers to them, and those of a replaced one make room for the new one's. [`Slot`] keeps track of that.
 
 use super::plan::{At, Name, OutputSection, Piece, Pieces, Placement, RelocationSections};
-use super::walk::{Cause, Walk};
+use super::walk::{Cause, Facts, Walk};
 use crate::diagnostics::{Failure, Report};
 use crate::id::{FunctionId, Id, IdMap, InputSectionId, SectionId};
 use crate::imitations::Imitation;
@@ -88,12 +88,23 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     let Some(function) = walk.function_of(code) else { return };
     let Some(text) = walk.plan.function(function).text else { return };
     let counts = cause == Cause::Symbol && walk.facts.resolution.code_fate(walk.facts.inputs, code) != Fate::Discarded;
+    // The reference linker goes on to gather what the kernel reaches in the section of a copy that it discarded.
+    let mut kept = None;
     if counts && walk.constants.get(&function).is_some_and(|slot| slot.retired) {
-        discard(walk, function);
+        let Facts { options, .. } = walk.facts;
+        kept = walk.plan.functions[function].constants;
+        kept = kept.filter(|_| options.imitates(Imitation::ConstantsOfThirdCopies) && options.target.views == Views::One);
+        match kept {
+            Some(_) => _ = walk.constants.remove(&function),
+            None => discard(walk, function),
+        }
     }
     if !walk.constants.contains_key(&function) {
         let output = create(walk, function, text, section);
         walk.constants.insert(function, Slot { section: output, only_lost: !counts, retired: false, lost_offset: None });
+    }
+    if kept.is_some() {
+        walk.plan.functions[function].constants = kept;
     }
     let Some(slot) = walk.constants.get(&function) else { return };
     let output = slot.section;
