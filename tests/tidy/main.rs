@@ -133,7 +133,19 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("cuweld-device-link", &["cubin", "fatbin", "cuweld", "cuweld-host-object"]),
     ("cuweld-toolkit", &["cuweld"]),
     ("cuweld-report", &["cubin", "fatbin", "cuweld"]),
-    ("cuweld-cli", &["cubin", "fatbin", "cuweld", "cuweld-device-link", "cuweld-host-object", "cuweld-report", "cuweld-toolkit"]),
+    (
+        "cuweld-cli",
+        &[
+            "cubin",
+            "cubin-diff",
+            "fatbin",
+            "cuweld",
+            "cuweld-device-link",
+            "cuweld-host-object",
+            "cuweld-report",
+            "cuweld-toolkit",
+        ],
+    ),
     ("nvjitlink", &["cubin", "fatbin", "cuweld", "cuweld-toolkit"]),
 ];
 

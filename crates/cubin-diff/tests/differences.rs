@@ -1,7 +1,6 @@
 //! Cubins with one thing changed, and what is said about it.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use cubin::read::File;
 use cubin_diff::{Area, compare};
@@ -73,24 +72,4 @@ fn parts_come_in_order() {
     for area in [Area::Header, Area::Sections, Area::Symbols, Area::Info, Area::Segments, Area::Bytes] {
         assert!(said.iter().any(|difference| difference.area == area), "{area}");
     }
-}
-
-fn program(arguments: &[&Path]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_cubin-diff")).args(arguments).output().expect("it runs")
-}
-
-#[test]
-fn the_program_tells_by_its_exit_status() {
-    let (left, right, source) = (data("kernel_80.cubin"), data("kernel_90.cubin"), data("kernel.ptx"));
-    assert_eq!(program(&[&left, &left]).status.code(), Some(0));
-    let output = program(&["--most".as_ref(), "1".as_ref(), &left, &right]);
-    assert_eq!(output.status.code(), Some(1));
-    let text = String::from_utf8(output.stdout).expect("text");
-    assert!(text.contains("symbols: ") && text.contains(" more\n"), "{text}");
-    let output = program(&[&left, &source]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("kernel.ptx: not an ELF file"));
-    let output = program(&["--dump".as_ref(), &left]);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(output.stdout.starts_with(b"header\n"));
 }

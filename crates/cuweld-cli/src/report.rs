@@ -1,6 +1,7 @@
 //! `cuweld report` and `cuweld compare`: what device code consists of, and how it changed.
 
 mod arguments;
+mod sections;
 
 use crate::bytes::Bytes;
 use crate::messages::Messages;
@@ -25,17 +26,28 @@ pub const COMPARE: &str = "compare";
 
 type Failed = Box<Diagnostic>;
 
+/// How a command ends that did what it was asked for.
+enum Ending {
+    /// Each of these lines tells of a limit that does not hold.
+    Budget(Vec<String>),
+    /// Whether what was compared is the same.
+    Compared { same: bool },
+}
+
 /// Reports, and returns the status to end with.
 pub fn run(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> ExitCode {
     run_with(arguments, messages, arguments::REPORT_USAGE, |arguments| {
         if arguments.files.is_empty() {
             return Err(usage("no file to report on"));
         }
+        if arguments.sections {
+            return arguments.show_sections();
+        }
         let made = if let [file] = arguments.files.as_slice() { either(file)? } else { of_files(&arguments.files)? };
         let report = arguments.select(made);
         arguments.write(&|format, out| write_report(&report, format, arguments.all, out))?;
         arguments.write_baseline(&report)?;
-        arguments.check(&report, None)
+        arguments.check(&report, None).map(Ending::Budget)
     })
 }
 
@@ -43,11 +55,14 @@ pub fn run(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> Ex
 pub fn run_compare(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> ExitCode {
     run_with(arguments, messages, arguments::COMPARE_USAGE, |arguments| {
         let [old, new] = arguments.files.as_slice() else { return Err(usage("two files are compared: an old and a new one")) };
+        if arguments.sections {
+            return arguments.compare_sections(old, new);
+        }
         let (old, new) = (arguments.select(either(old)?), arguments.select(either(new)?));
         let comparison = compare(&old, &new);
         arguments.write(&|format, out| write_comparison(&comparison, format, out))?;
         arguments.write_baseline(&new)?;
-        arguments.check(&new, Some(&old))
+        arguments.check(&new, Some(&old)).map(Ending::Budget)
     })
 }
 
@@ -55,7 +70,7 @@ fn run_with(
     arguments: impl Iterator<Item = OsString>,
     messages: &Messages,
     usage: &str,
-    act: impl FnOnce(&Arguments) -> Result<Vec<String>, Failed>,
+    act: impl FnOnce(&Arguments) -> Result<Ending, Failed>,
 ) -> ExitCode {
     let read = Arguments::read(arguments).map_err(|problem| self::usage(&problem));
     let result = match read {
@@ -64,8 +79,10 @@ fn run_with(
         Err(diagnostic) => Err(diagnostic),
     };
     match result {
-        Ok(breaches) if breaches.is_empty() => ExitCode::SUCCESS,
-        Ok(breaches) => {
+        Ok(Ending::Compared { same: true }) => ExitCode::SUCCESS,
+        Ok(Ending::Compared { same: false }) => ExitCode::FAILURE,
+        Ok(Ending::Budget(breaches)) if breaches.is_empty() => ExitCode::SUCCESS,
+        Ok(Ending::Budget(breaches)) => {
             let entries: Vec<Entry> =
                 breaches.into_iter().map(|text| Entry::Diagnostic(Diagnostic::new(Message::OverBudget { text }))).collect();
             messages.show(&messages.own_renderer(), &entries);

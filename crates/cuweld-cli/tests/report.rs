@@ -91,6 +91,20 @@ fn a_budget_that_is_broken_is_status_1() {
 }
 
 #[test]
+fn cubins_are_shown_and_compared_in_the_terms_of_a_linker() {
+    let folder = programs();
+    let shown = cuweld(folder.path(), &["report", "--sections", "new.cubin"]);
+    assert!(shown.status.success() && shown.stdout.starts_with(b"header\n"), "{}", text(&shown.stderr));
+    let same = cuweld(folder.path(), &["compare", "--sections", "new.cubin", "new.cubin"]);
+    assert!(same.status.success() && same.stdout.is_empty() && same.stderr.is_empty());
+    let differing = cuweld(folder.path(), &["compare", "--sections", "--most=1", "old.cubin", "new.cubin"]);
+    assert_eq!(differing.status.code(), Some(1));
+    assert!(text(&differing.stdout).contains("\nsymbols: ") && differing.stderr.is_empty(), "{}", text(&differing.stdout));
+    let all = cuweld(folder.path(), &["compare", "--sections", "--most=0", "--regenerated", "old.cubin", "new.cubin"]);
+    assert!(text(&all.stdout).starts_with("other code: '") && !text(&all.stdout).contains(" more\n"));
+}
+
+#[test]
 fn mistakes_are_errors() {
     let folder = programs();
     for arguments in [
@@ -100,6 +114,8 @@ fn mistakes_are_errors() {
         &["report", "--format=pdf", "new.cubin"],
         &["report", "-o", "nowhere/r.txt", "new.cubin"],
         &["compare", "new.cubin"],
+        &["report", "--sections", "new.cubin", "old.cubin"],
+        &["compare", "--sections", "--most=few", "new.cubin", "new.cubin"],
     ] {
         let failed = cuweld(folder.path(), arguments);
         assert!(

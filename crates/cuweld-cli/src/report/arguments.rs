@@ -15,6 +15,7 @@ registers, stack, shared memory and size, and who is to blame for them. A report
   -o FILE                     where to write it; by default to standard output
   --arch=NAME                 only this architecture (may be given again)
   --all                       list every kernel, not only the largest
+  --sections                  show everything in one cubin as text instead: sections, symbols, relocations, records
   --budget=FILE.toml          check limits: status 1, and a line for each that does not hold
   --write-baseline=FILE.json  keep the report, for budgets and comparisons to come
 ";
@@ -30,7 +31,17 @@ Shows which kernels changed and because of what. OLD and NEW are files with devi
   --arch=NAME                 only this architecture (may be given again)
   --budget=FILE.toml          check limits of NEW, and of its growth since OLD: status 1, and a line for each
   --write-baseline=FILE.json  keep the report on NEW
+
+Of two cubins, also in the terms of a linker; the status is 1 when something differs:
+
+  --sections                  show how sections, symbols, relocations, records and bytes differ
+  --most=N                    show at most N differences of each part of the file; 0 shows all (default: 20)
+  --regenerated               name the functions whose machine code differs, and leave out what follows from that: for files of
+                              which one keeps the compiler's code and the other has generated it anew
 ";
+
+/// How many differences of each part of a file are shown unless `--most` says otherwise.
+const MOST: usize = 20;
 
 /// What was asked for.
 #[derive(Debug, Default)]
@@ -45,6 +56,12 @@ pub struct Arguments {
     pub architectures: Vec<String>,
     /// Every kernel.
     pub all: bool,
+    /// In the terms of a linker.
+    pub sections: bool,
+    /// How many differences of each part of a file; 0 is all.
+    pub most: usize,
+    /// Without what follows from other machine code.
+    pub regenerated: bool,
     /// Limits.
     pub budget: Option<PathBuf>,
     /// Where the report is kept.
@@ -54,7 +71,7 @@ pub struct Arguments {
 impl Arguments {
     /// Reads them; none, if help was asked for.
     pub fn read(mut arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
-        let mut read = Arguments::default();
+        let mut read = Arguments { most: MOST, ..Arguments::default() };
         while let Some(argument) = arguments.next() {
             let text = argument.to_string_lossy().into_owned();
             let (name, given) = match text.split_once('=') {
@@ -65,6 +82,12 @@ impl Arguments {
             match name {
                 "-h" | "--help" => return Ok(None),
                 "--all" => read.all = true,
+                "--sections" => read.sections = true,
+                "--regenerated" => read.regenerated = true,
+                "--most" => {
+                    let value = value()?.to_string_lossy().into_owned();
+                    read.most = value.parse().map_err(|_| format!("--most: '{value}' is no number"))?;
+                }
                 "-o" | "--output" => read.output = Some(value()?.into()),
                 "--arch" => read.architectures.push(value()?.to_string_lossy().into_owned()),
                 "--budget" => read.budget = Some(value()?.into()),
