@@ -17,7 +17,7 @@ const HEADING: &str = "    Offset       Size  Align  Section, piece, symbol\n";
 impl Finished<'_, '_> {
     /// The map as text.
     pub fn map(&self, contents: MapContents) -> String {
-        let mut text = String::from(HEADING);
+        let mut text = format!("Map for {}\n{HEADING}", self.facts.options.target.name);
         let mut symbols = self.symbols_by_section();
         let sections = self.image.sections.iter().skip(1).zip(self.facts.numbering.sections());
         for (header, &part) in sections.filter(|(_, part)| part.view == View::Machine) {
