@@ -8,6 +8,7 @@ mod difference;
 mod documented;
 mod dwarf;
 mod emit;
+mod explained;
 mod generate;
 mod leftovers;
 mod meaning;
@@ -45,6 +46,7 @@ struct Request {
     options: Vec<String>,
     minimise: bool,
     relinks: bool,
+    reports: bool,
     default_mode: bool,
     verbose: bool,
 }
@@ -69,6 +71,8 @@ usage: cargo xtask random --ld PATH [options]
   --relocatable-then-final
                      join some units by a relocatable link of the linker under test, link the result with the others by both
                      linkers, and compare what the program means with what it means when all units are linked at once
+  --reports          only link with the linker under test, and check its report: that paths of calls explain the registers and the
+                     stack of every kernel, and that sizes add up to those of the file
   --default-mode     let the linker under test work as it does for everyone: but for its note, only documented ways of the reference
                      may make a difference, which are named
   --verbose          name every seed that differs as it is found, and functions that have other code
@@ -112,6 +116,7 @@ fn parse(words: &[String]) -> Result<Option<Request>, String> {
         options: Vec::new(),
         minimise: false,
         relinks: false,
+        reports: false,
         default_mode: false,
         verbose: false,
     };
@@ -141,6 +146,7 @@ fn parse(words: &[String]) -> Result<Option<Request>, String> {
             "--without" => request.classes.switch(&value()?, false)?,
             "--options" => request.options.extend(value()?.split_whitespace().map(str::to_owned)),
             "--relocatable-then-final" => request.relinks = true,
+            "--reports" => request.reports = true,
             "--default-mode" => request.default_mode = true,
             "--minimise" => request.minimise = true,
             "--verbose" => request.verbose = true,
@@ -182,6 +188,7 @@ fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
         options: request.options.clone(),
         signature: if request.default_mode { Signature::Own } else { Signature::Reference(release) },
         relinks: request.relinks,
+        reports: request.reports,
     })
 }
 

@@ -13,6 +13,7 @@ use cuweld::imitations::Imitation;
 use super::difference::{self, Difference};
 use super::documented;
 use super::emit;
+use super::explained;
 use super::leftovers;
 use super::model::{Assembler, DebugInfo, Form, Program, Unit};
 use super::recoded::{Recoded, recoded};
@@ -42,6 +43,8 @@ pub struct Tools {
     pub signature: Signature,
     /// Whether some units are joined by a relocatable link first, and the result is compared with a direct link.
     pub relinks: bool,
+    /// Whether only the report of the linker under test is checked.
+    pub reports: bool,
 }
 
 /// What a linker did.
@@ -90,6 +93,9 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
         fs::write(folder.join(unified::FILE), index).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let arguments = arguments(program, tools);
+    if tools.reports {
+        return explained::check(&arguments, folder, tools);
+    }
     fs::write(folder.join("replay.sh"), replay_script(program, &tools.signature, &arguments))
         .map_err(|error| format!("{}: {error}", folder.display()))?;
     let expected = link_as(&tools.reference, &Signature::Reference(tools.release), &arguments, folder, "reference")?;
