@@ -1,9 +1,10 @@
 //! Reports on libraries that are there already, beside what others say of them: `cargo xtask report FILE...`.
 //!
-//! Time and memory of `cuweld report`, of `cuobjdump -res-usage` and of cubloaty, the least and the most of some runs. The task fails if a report
+//! Time and memory of `cuweld report`, of unpacking alone, of `cuobjdump -res-usage` and of cubloaty, the least and the most of some runs. The task fails if a report
 //! takes too much memory, or if a kernel that cuobjdump lists is not in it with the same numbers; times are a machine's, and only shown. Any library with device code will do: `docs/report.md` names those whose
 //! figures it shows.
 
+mod unpack;
 mod usage;
 
 use crate::bench::build;
@@ -23,6 +24,9 @@ usage: cargo xtask report [options] FILE...
   --work DIR         where the reports are written to (target/report)
 FILE is a library with device code. cuobjdump and cubloaty are measured if they are on PATH.
 ";
+
+/// The word by which this program calls itself, to unpack what is in a file and do nothing else.
+const UNPACK: &str = "--unpack";
 
 /// Nobody waits longer.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -50,6 +54,9 @@ struct Tool {
 
 /// Runs the task with the words after its name.
 pub fn main(words: &[String]) -> Result<bool, String> {
+    if let [UNPACK, file] = words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        return unpack::main(Path::new(file));
+    }
     let Some(request) = parse(words)? else {
         print!("{USAGE}");
         return Ok(true);
@@ -98,6 +105,12 @@ fn tools(ours: &Path) -> Vec<Tool> {
     let tools = [
         own("cuweld report --format=json", &["report", "--format=json"], "json"),
         own("cuweld report --all", &["report", "--all"], "txt"),
+        std::env::current_exe().ok().map(|program| Tool {
+            name: "unpacking alone",
+            program,
+            arguments: &["report", UNPACK],
+            ending: "unpacked",
+        }),
         other("cuobjdump -res-usage", "cuobjdump", &["-res-usage"], "res-usage"),
         other("cubloaty --format json", "cubloaty", &["--format", "json"], "cubloaty"),
     ];
