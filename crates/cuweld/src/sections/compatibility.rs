@@ -219,10 +219,14 @@ impl<'data> Output<'_, 'data> {
     /// What an object says, if it says anything.
     fn said(&self, file: FileId) -> Option<Said<'data>> {
         let sections = self.inputs.files()[file].sections.iter().map(|id| &self.inputs.sections()[id]);
-        let mut sections = sections.filter(|section| section.role == Role::Compatibility).peekable();
-        sections.peek()?;
-        let records = sections.flat_map(|section| info::records(section.data)).flatten().collect();
-        Some(Said { file, records })
+        let mut said: Option<Said<'_>> = None;
+        for section in sections.filter(|section| section.role == Role::Compatibility) {
+            // Hardly any record has more than a header.
+            let most = section.data.len() / info::HEADER_SIZE;
+            let said = said.get_or_insert_with(|| Said { file, records: Vec::with_capacity(most) });
+            said.records.extend(info::records(section.data).map_while(Result::ok));
+        }
+        said
     }
 
     /// The GPUs that run all the code of the output as it is.
