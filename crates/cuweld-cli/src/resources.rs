@@ -72,7 +72,7 @@ fn start(threads: usize) {
 }
 
 /// Another thread is worth while for so many more bytes,
-const BYTES_PER_THREAD: usize = 1 << 20;
+const BYTES_PER_THREAD: usize = 2 << 20;
 /// or so many more files.
 const FILES_PER_THREAD: usize = 64;
 
