@@ -121,6 +121,19 @@ fn every_output_holds_the_same() {
 }
 
 #[test]
+fn code_that_only_clang_links_is_not_passed_over_in_silence() {
+    let folder = folder();
+    let mut object = Object::new(X86_64);
+    object.section(Section::new(".llvm.offloading", PROGBITS, b"\x10\xff\x10\xad"));
+    fs::write(folder.path().join("clang.o"), object.to_vec()).expect("a file");
+    for words in ["dlink -arch=sm_90 kernel.o scale.o clang.o -o d.o", "-arch=sm_90 kernel.o scale.o clang.o -o d.cubin"] {
+        let output = cuweld(folder.path(), words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("'clang.o' has device code that only clang links"), "{words}: {said}");
+    }
+}
+
+#[test]
 fn one_gpu_that_fails_fails_the_whole() {
     let folder = folder();
     let output = cuweld(folder.path(), "dlink -arch=sm_90,sm_90a kernel.o -o dlink.o");

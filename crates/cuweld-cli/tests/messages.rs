@@ -88,6 +88,7 @@ const REASONS: &[(u16, &str)] = &[
     (3020, "the optimizer's inputs hold library code; tests/inputs/links.txt compares it with the reference"),
     (3021, "it passes on what the toolkit's optimizer says"),
     (3022, "tests/inputs.rs changes an object so that it looks newer"),
+    (3031, "tests/dlink.rs makes an object such as clang makes"),
     (3041, "the compiler always makes both kinds of code"),
     (3042, "the compiler always makes both kinds of code"),
     (3045, "not provoked yet: it takes an object of CUDA 12, and no case has one"),

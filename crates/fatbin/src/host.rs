@@ -6,6 +6,7 @@
 //! | `.nv_fatbin` | fatbins of code that is linked already |
 //! | `.nvFatBinSegment` | a record per fatbin through which the host program registers it |
 //! | `__nv_module_id` | names of the object's modules; in a device linker's own output, of the modules it has linked |
+//! | `.llvm.offloading` | device code of clang's new driver, in a container of its own, which only clang registers |
 //! | `.nvHRKE` and five like it | names that host code refers to, see [`Reference`] |
 //!
 //! Joined objects (`ld -r`) have the contents of several in each section, and may have several sections of one name.
@@ -39,6 +40,8 @@ pub struct HostObject<'data> {
     pub linked_code: Vec<FatbinSection<'data>>,
     /// Whether the object registers any fatbin. The reference reads no object that does not.
     pub has_registration: bool,
+    /// Whether it has device code that clang links and registers by itself, and that is not read here.
+    pub has_code_for_clang: bool,
     /// Names of the object's own modules. An object without one is known by its path.
     pub module_ids: Vec<&'data str>,
     /// Names of modules that a device linker has already linked into this object.
@@ -110,6 +113,7 @@ enum Role {
     RelocatableCode,
     LinkedCode,
     Registration,
+    CodeForClang,
     ModuleIds,
     References(Reference),
 }
@@ -118,10 +122,11 @@ const fn references(to: ReferenceTo, external: bool) -> Role {
     Role::References(Reference { to, external })
 }
 
-const SECTIONS: [(&str, Role); 10] = [
+const SECTIONS: [(&str, Role); 11] = [
     ("__nv_relfatbin", Role::RelocatableCode),
     (".nv_fatbin", Role::LinkedCode),
     (".nvFatBinSegment", Role::Registration),
+    (".llvm.offloading", Role::CodeForClang),
     ("__nv_module_id", Role::ModuleIds),
     (".nvHRKE", references(ReferenceTo::Kernel, true)),
     (".nvHRKI", references(ReferenceTo::Kernel, false)),
@@ -153,6 +158,7 @@ impl<'data> HostObject<'data> {
             relocatable_code: Vec::new(),
             linked_code: Vec::new(),
             has_registration: false,
+            has_code_for_clang: false,
             module_ids: Vec::new(),
             linked_module_ids: Vec::new(),
             references: Vec::new(),
@@ -224,6 +230,7 @@ impl<'data> HostObject<'data> {
             Role::RelocatableCode => self.relocatable_code.push(FatbinSection { offset, data }),
             Role::LinkedCode => self.linked_code.push(FatbinSection { offset, data }),
             Role::Registration => self.has_registration = true,
+            Role::CodeForClang => self.has_code_for_clang = true,
             Role::ModuleIds => {
                 for id in names()? {
                     match id.strip_prefix(LINKED) {

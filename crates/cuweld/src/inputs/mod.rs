@@ -184,6 +184,8 @@ pub enum Why {
     Kind(Kind),
     /// A host object without device code.
     NoDeviceCode,
+    /// Its device code is for clang, which links it by itself.
+    ForClang,
     /// Its device code is linked already: it was not compiled to be linked (`-rdc=true`), or it is the output of a device link.
     LinkedAlready,
     /// Another input is the output of a device link that had this one among its inputs.
@@ -199,6 +201,9 @@ impl fmt::Display for Why {
         match self {
             Why::Kind(kind) => write!(out, "it is {kind}"),
             Why::NoDeviceCode => out.write_str("it has no device code"),
+            Why::ForClang => {
+                out.write_str("its device code is in '.llvm.offloading', from where only clang links and registers it")
+            }
             Why::LinkedAlready => {
                 out.write_str("its device code is linked already, or was not compiled to be linked (-rdc=true)")
             }

@@ -3,7 +3,7 @@
 use super::elsewhere::compile_for;
 use super::in_parallel;
 use super::open::{Content, OpenInputs, Opened, damaged};
-use super::{Code, Module, Packed, Skipped, Unit, Unpacked, Why};
+use super::{Code, Module, Packed, Skipped, Unit, Unknown, Unpacked, Why};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::imitations::Imitation;
 use crate::phases::load::Demand;
@@ -230,7 +230,11 @@ impl<'data> Search<'_, 'data> {
         match linked.as_deref() {
             Some(&[other, ..]) => Some(Why::PartOf(other.to_string())),
             _ if object.relocatable_code.iter().all(|section| section.data.is_empty()) => {
-                Some(if object.linked_code.is_empty() { Why::NoDeviceCode } else { Why::LinkedAlready })
+                Some(match object.linked_code.is_empty() {
+                    true if object.has_code_for_clang => Why::ForClang,
+                    true => Why::NoDeviceCode,
+                    false => Why::LinkedAlready,
+                })
             }
             _ if !object.has_registration => Some(Why::NotRegistered),
             _ => None,
@@ -238,6 +242,13 @@ impl<'data> Search<'_, 'data> {
     }
 
     fn skip(&mut self, input: &Opened<'data>, why: Why) -> Result<(), Failure> {
+        // The program would be without its kernels. The reference linker says nothing of it.
+        if why == Why::ForClang && self.request.unpack.unknown == Unknown::Refuse {
+            self.report.add(
+                Diagnostic::new(Message::CodeForClang { file: input.name.to_string() })
+                    .hint("link with clang (clang++ --offload-link), which runs the nvlink that cuweld shim makes"),
+            );
+        }
         self.found.skipped.push(Skipped { name: input.name.to_string(), why });
         Ok(())
     }
