@@ -1,8 +1,8 @@
 //! How much of the machine a link takes: one thread and little memory if it is small, everything if it is large.
 
 use cuweld_toolkit::Jobs;
-use huge_pages::expect_much;
 pub use huge_pages::{expect_large_pieces, touch_ahead};
+use huge_pages::{expect_little, expect_much};
 
 /// From this many bytes of input on, huge pages save more time than memory is lost where they end.
 const WORTH_HUGE_PAGES: usize = 512 << 10;
@@ -43,8 +43,9 @@ impl Workload {
 /// turned out to be. `read` is told how many threads there are for it.
 pub fn take_while_reading<T>(expected: Workload, asked_for: Option<u32>, read: impl FnOnce(usize) -> (T, Workload)) -> T {
     let readers = expected.threads(asked_for);
-    if expected.is_large() {
-        expect_much(readers);
+    match expected.is_large() {
+        true => expect_much(readers),
+        false => expect_little(),
     }
     if readers > 1 {
         start(readers);
@@ -99,6 +100,19 @@ mod huge_pages {
 
     /// The size of a huge page.
     const PAGE: usize = 2 << 20;
+
+    /// Has the heap grow in few steps, and never shrink: what a small link gives back it needs again a moment later, and then the system
+    /// would have to provide it once more. Without effect where the C library does not offer this.
+    #[allow(unsafe_code, reason = "the C library's allocator is told what to expect")]
+    pub(super) fn expect_little() {
+        /// What is not used is only an address.
+        const STEP: i32 = 256 << 10;
+        // SAFETY: the calls take no pointers.
+        unsafe {
+            libc::mallopt(libc::M_TRIM_THRESHOLD, -1);
+            libc::mallopt(libc::M_TOP_PAD, STEP);
+        }
+    }
 
     /// From this size on, a piece of memory that [comes and goes](expect_large_pieces) is one of the system's own.
     pub(super) const LARGE_PIECE: usize = 4 << 20;
@@ -200,6 +214,8 @@ mod huge_pages {
     pub(super) const LARGE_PIECE: usize = usize::MAX;
 
     pub(super) fn expect_much(_: usize) {}
+
+    pub(super) fn expect_little() {}
 
     pub fn expect_large_pieces() {}
 
