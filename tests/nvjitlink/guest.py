@@ -1,7 +1,8 @@
-"""Uses the library in processes that have little: no threads, no news of children, no memory, and forks while other threads link.
+"""Uses the library in processes that have little: no threads, no news of children, no memory, that close it, and that fork while other threads link.
 
 usage: guest.py LIBRARY CUBIN; PTX is compiled only where CUDA_HOME names a toolkit."""
 
+import _ctypes
 import ctypes as C
 import os
 import resource
@@ -71,6 +72,18 @@ def without_memory():
     return link(data)
 
 
+def closing_again_and_again():
+    """The library is closed while its threads wait for work, and opened once more."""
+    global LIBRARY
+    result = link()
+    for _ in range(20):
+        _ctypes.dlclose(LIBRARY._handle)
+        time.sleep(0.001)
+        LIBRARY = C.CDLL(sys.argv[1])
+        result = result if result[0] else link()
+    return result
+
+
 def ignoring_children():
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     return link(PTX, 2)
@@ -86,6 +99,7 @@ def with_cache():
 
 
 child("as usual", link)
+child("closed and opened", closing_again_and_again)
 child("without threads", without_threads)
 child("without memory", without_memory, (INTERNAL, 4, 5))
 if os.environ.get("CUDA_HOME"):
