@@ -10,6 +10,8 @@ pub struct Release {
     pub name: &'static str,
     /// Its number, as objects record it in `.note.nv.cuinfo`: 134.
     pub toolkit: u16,
+    /// The newest version of Mercury code that its finalizer takes, major in the upper byte.
+    pub newest_mercury: u16,
     /// The build of `nvlink`.
     pub nvlink: Build,
     /// The build of libnvJitLink.
@@ -54,10 +56,11 @@ pub struct Build {
 const UNNAMED_BUILD: &str = "Build system must define TOOLS_VERSION_EXTENDED";
 
 macro_rules! releases {
-    ($($name:literal $toolkit:literal nvlink $nvlink:literal ($build:literal) nvjitlink $library:literal;)*) => {
+    ($($name:literal $toolkit:literal mercury $mercury:literal nvlink $nvlink:literal ($build:literal) nvjitlink $library:literal;)*) => {
         static RELEASES: &[Release] = &[$(Release {
             name: $name,
             toolkit: $toolkit,
+            newest_mercury: $mercury,
             nvlink: Build {
                 version: $nvlink,
                 version_text: concat!("Cuda compilation tools, release ", $name, ", V", $nvlink),
@@ -73,17 +76,18 @@ macro_rules! releases {
 }
 
 releases! {
-    "13.0" 130 nvlink "13.0.88" ("36424714_0") nvjitlink "13.0.88";
-    "13.1" 131 nvlink "13.1.115" ("37061995_0") nvjitlink "13.1.115";
-    "13.2" 132 nvlink "13.2.86" ("37953736_0") nvjitlink "13.2.86";
-    "13.3" 133 nvlink "13.3.73" ("38244171_0") nvjitlink "13.3.33";
-    "13.4" 134 nvlink "13.4.92" ("38855100_0") nvjitlink "13.4.92";
+    "13.0" 130 mercury 0x0101 nvlink "13.0.88" ("36424714_0") nvjitlink "13.0.88";
+    "13.1" 131 mercury 0x0101 nvlink "13.1.115" ("37061995_0") nvjitlink "13.1.115";
+    "13.2" 132 mercury 0x0102 nvlink "13.2.86" ("37953736_0") nvjitlink "13.2.86";
+    "13.3" 133 mercury 0x0103 nvlink "13.3.73" ("38244171_0") nvjitlink "13.3.33";
+    "13.4" 134 mercury 0x0104 nvlink "13.4.92" ("38855100_0") nvjitlink "13.4.92";
 }
 
 /// The last release of CUDA 12, of which only the library is known. Its files have another header than those of CUDA 13.
 static CUDA_12: Release = Release {
     name: "12.9",
     toolkit: 129,
+    newest_mercury: 0x0100,
     nvlink: Build { version: "12.9.86", version_text: "", build_text: "" },
     nvjitlink: Build {
         version: "12.9.86",
@@ -181,6 +185,10 @@ rules! {
         "Files have the header of CUDA 13, and notes.";
     StubsStandAlone 131
         "In a table of unified functions, every stub is filled up by itself, and nothing stands behind the last.";
+    FinalizerRefuses 131
+        "The finalizer refuses what it can not finalize with an error, and code without a version as well.";
+    ToolsPatchByShortName 134
+        "What `-astoolspatch` needs is said to be needed by that name, and not by one with two dashes.";
     DynamicSharedAligned 131
         "Dynamic shared memory starts at a multiple of its section's alignment, not of 16.";
     OpportunisticFinalizationImplied 131

@@ -15,12 +15,13 @@ pub struct Processor {
 }
 
 /// The processors that `-cpu-arch` names.
-const PROCESSORS: [Processor; 5] = [
+const PROCESSORS: [Processor; 6] = [
     Processor { name: "X86_64", machine: 62 },
     Processor { name: "AARCH64", machine: 183 },
     Processor { name: "X86", machine: 3 },
     Processor { name: "ARMv7", machine: 40 },
     Processor { name: "PPC64LE", machine: 21 },
+    Processor { name: "RISCV64", machine: 243 },
 ];
 
 impl Processor {

@@ -79,7 +79,7 @@ fn hand_over(program: &Path, arguments: &LinkArguments, report: &mut Report) -> 
 }
 
 fn link(arguments: &LinkArguments, messages: &Messages, report: &mut Report, watch: &mut Watch) -> Result<(), Failure> {
-    check(arguments, arguments.architecture.target(), report)?;
+    check(arguments, report)?;
     let mut outputs = Outputs::begin(arguments, report)?;
     let outcome = link_into(&mut outputs, arguments, messages, report, watch);
     outputs.commit(outcome, report)

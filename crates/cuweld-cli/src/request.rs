@@ -2,7 +2,7 @@
 
 use crate::compilers::{self, compile_options};
 use crate::messages::Messages;
-use crate::options::{CallgraphNames, HostInfo, LinkArguments};
+use crate::options::{CallgraphNames, HostInfo, LinkArguments, NewerWord};
 use cubin::release::{Release, Tool};
 use cubin::target::Target;
 use cuweld::Request;
@@ -59,8 +59,8 @@ fn release(arguments: &LinkArguments) -> ReleaseChoice {
     }
 }
 
-/// Refuses what the environment names and nobody knows, and targets that the release to follow does not know.
-pub fn check(arguments: &LinkArguments, target: &Target, report: &mut Report) -> Result<(), Failure> {
+/// Refuses what the environment names and nobody knows, and options and targets that the release to follow does not know.
+pub fn check(arguments: &LinkArguments, report: &mut Report) -> Result<(), Failure> {
     let tools =
         || Tool::ALL.iter().flat_map(|&tool| Release::all().iter().map(move |release| (tool, release.build(tool).version)));
     let tool_names = || tools().map(|(tool, version)| format!("{}-{version}", tool.name())).collect::<Vec<_>>();
@@ -75,8 +75,8 @@ pub fn check(arguments: &LinkArguments, target: &Target, report: &mut Report) ->
     let wrong = COMPATIBILITY_VARIABLES.iter().find_map(tool).map(|(name, value)| refuse(name, &value, tool_names()));
     let wrong = wrong.or_else(|| toolkit.map(|value| refuse(RELEASE_VARIABLE, &value, release_names())));
     let wrong = wrong.or_else(|| match release(arguments) {
-        ReleaseChoice::Exactly(release) if target.first_toolkit > release.toolkit => {
-            Some(unknown_target(arguments, target, release))
+        ReleaseChoice::Exactly(release) => {
+            arguments.newer.iter().find(|word| word.toolkit > release.toolkit).map(|word| unknown(word, release))
         }
         _ => None,
     });
@@ -89,12 +89,11 @@ pub fn check(arguments: &LinkArguments, target: &Target, report: &mut Report) ->
     }
 }
 
-/// A target that a release does not know, in its words.
-fn unknown_target(arguments: &LinkArguments, target: &Target, release: &Release) -> Diagnostic {
-    let text = format!("Value '{}' is not defined for option 'arch'", arguments.arch);
-    let first = Release::for_toolkit(target.first_toolkit.into());
-    Diagnostic::new(Message::Usage { text })
-        .headline(format!("CUDA {} does not know {}", release.name, target.name))
+/// What a release does not know, in its words.
+fn unknown(word: &NewerWord, release: &Release) -> Diagnostic {
+    let first = Release::for_toolkit(word.toolkit.into());
+    Diagnostic::new(Message::Usage { text: word.problem.to_string() })
+        .headline(format!("CUDA {} does not know {}", release.name, word.word))
         .hint(format!("CUDA {} is the first that does: --release={0}", first.name))
 }
 
@@ -156,6 +155,7 @@ fn link_options(arguments: &LinkArguments, messages: &Messages, target: &'static
         debug: mode.debug,
         suppress_debug_info: mode.suppress_debug_info,
         preserve_relocations: mode.preserve_relocs,
+        tools_patch: mode.tools_patch,
         keep: arguments.roots.undefined.clone(),
         kernels: kernel_roots(arguments),
         omit_reserved_shared: mode.disable_smem_reservation,

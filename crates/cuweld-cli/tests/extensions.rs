@@ -146,6 +146,19 @@ fn variables_that_name_nothing_known_are_errors() {
 
 #[test]
 fn a_release_knows_its_targets() {
+    for (release, word, first, problem) in [
+        ("13.1", "-v2", "13.2", "Unknown option 'v2'"),
+        ("13.0", "--verbose2", "13.2", "Unknown option '-verbose2'"),
+        ("13.2", "-astoolspatch", "13.3", "Unknown option 'astoolspatch'"),
+        ("13.2", "-cpu-arch=RISCV64", "13.3", "Value 'RISCV64' is not defined for option 'cpu-arch'"),
+    ] {
+        let asked = format!("--release={release}");
+        let (is_well, text) = linked_where("CUWELD_DIAGNOSTICS", "nvlink", &["-arch=sm_90", word, &asked]);
+        assert!(!is_well && text.contains(&format!("fatal   : {problem}")), "{text}");
+        let asked = format!("--release={first}");
+        let (_, text) = linked_where("CUWELD_DIAGNOSTICS", "nvlink", &["-arch=sm_90", word, &asked]);
+        assert!(!text.contains("Unknown option") && !text.contains("is not defined"), "{text}");
+    }
     let (is_well, text) = linked_where("CUWELD_COMPAT", "nvlink-13.3.73", &["-arch=sm_107"]);
     assert!(!is_well && text.contains("CUDA 13.3 does not know sm_107"), "{text}");
     let (is_well, text) = linked_where("CUWELD_COMPAT", "nvlink-13.3.73", &["-arch=sm_107", "--diagnostics=nvlink"]);

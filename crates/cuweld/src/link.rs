@@ -39,6 +39,7 @@ pub fn link_with<Image>(
     let usage = &observer.phase(Phase::Usage, || usage::find(graph, components, live))?;
     // What functions say of themselves, and what follows for the entry functions that reach them.
     let attributes = &observer.phase(Phase::Attributes, || attributes::read(inputs, resolution, live))?;
+    check::check_tools_patch(inputs, resolution, attributes, options, report)?;
     let properties = &observer.phase(Phase::Propagate, || {
         let facts = propagate::Facts { inputs, resolution, graph, components, live, usage, attributes, room };
         propagate::propagate(&facts, options, report)

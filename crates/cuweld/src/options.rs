@@ -22,6 +22,8 @@ pub struct Options {
     pub suppress_debug_info: bool,
     /// Record the relocations that were applied (`-preserve-relocs`).
     pub preserve_relocations: bool,
+    /// Link code that tools patch into programs, and nothing else (`-astoolspatch`): all of it stays.
+    pub tools_patch: bool,
     /// Functions and variables that stay although nothing may refer to them, and that must be defined (`-u`).
     pub keep: Vec<String>,
     /// Which kernels may be launched; the others, and what only they reach, are removed.
@@ -261,6 +263,7 @@ impl Options {
             debug: false,
             suppress_debug_info: false,
             preserve_relocations: false,
+            tools_patch: false,
             keep: Vec::new(),
             kernels: KernelRoots::ByHostCode,
             omit_reserved_shared: false,
@@ -292,7 +295,7 @@ impl Options {
 
     /// Whether unused code is removed at all.
     pub(crate) fn removes_dead_code(&self) -> bool {
-        self.output == OutputKind::Executable && !self.debug && !self.preserve_relocations
+        self.output == OutputKind::Executable && !self.debug && !self.preserve_relocations && !self.tools_patch
     }
 
     /// Whether shared variables stay in the symbol table of an executable.

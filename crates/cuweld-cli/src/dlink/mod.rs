@@ -178,7 +178,7 @@ fn arguments_of_each(
             listings.for_each(|path| *path = named_after(path, target));
         }
         let mut report = new_report(&arguments);
-        let checked = check(&arguments, target, &mut report).and_then(|()| files.check_outputs(&arguments, &mut report));
+        let checked = check(&arguments, &mut report).and_then(|()| files.check_outputs(&arguments, &mut report));
         messages.show(&messages.renderer(&arguments), report.entries());
         checked?;
         each.push(arguments);

@@ -75,6 +75,8 @@ pub struct LinkArguments {
     pub execution: Execution,
     /// What there is to say about the command line, in order. None is fatal.
     pub warnings: Vec<UsageProblem>,
+    /// What not every release knows, in order.
+    pub newer: Vec<NewerWord>,
     /// The files that options were read from.
     pub options_files: Vec<PathBuf>,
     /// The options once more, for a command line that does the same elsewhere.
@@ -157,6 +159,8 @@ pub struct LinkMode {
     pub suppress_debug_info: bool,
     /// Record applied relocations (`-preserve-relocs`).
     pub preserve_relocs: bool,
+    /// Link code that tools patch into programs (`-astoolspatch`).
+    pub tools_patch: bool,
     /// Accept undefined variables (`-allow-undefined-globals`).
     pub allow_undefined_globals: bool,
     /// Make an empty file of nothing (`--allow-empty`).
@@ -407,6 +411,17 @@ pub struct NoteText {
     pub omit_options: bool,
     /// Write these options instead (`--note-options`).
     pub other_options: Option<String>,
+}
+
+/// An option, or a value of one, that not every release knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewerWord {
+    /// The word.
+    pub word: String,
+    /// The first toolkit that knows it.
+    pub toolkit: u16,
+    /// What earlier ones say.
+    pub problem: UsageProblem,
 }
 
 /// How a link is carried out.

@@ -7,6 +7,7 @@
 //! and `later | line` for a message that belongs to a later stage. A line `file name "contents"` makes a file.
 
 use super::{Found, Invocation, Severity, UsageProblem, parse, table, words};
+use cubin::release::Release;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
@@ -129,11 +130,14 @@ fn every_recorded_command_line_is_read_as_by_the_reference() {
 fn no_option_of_the_reference_is_missing() {
     let mut documented = 0;
     for line in REFERENCE_OPTIONS.lines().filter(|line| !line.starts_with('#')) {
-        let (long, short) = line.split_once(' ').unwrap_or((line, ""));
+        let mut words = line.split(' ');
+        let (long, short) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let first = words.next().map(|name| Release::by_name(name).expect("a release").toolkit);
         let row = table::rows().find(|row| format!("--{}", row.long) == long);
         let short_of_row = row.and_then(|row| row.short).map(|short| format!("-{short}")).unwrap_or_default();
         assert_eq!(row.map(|row| row.origin), Some(table::Origin::Reference), "{long}");
         assert_eq!(short_of_row, short, "{long}");
+        assert_eq!(row.and_then(|row| table::first_toolkit(row.id, None)), first, "{long}");
         documented += 1;
     }
     assert_eq!(table::rows().filter(|row| row.origin == table::Origin::Reference).count(), documented);

@@ -36,6 +36,7 @@ pub(super) fn link(typed: &Typed, arch: &str, architecture: Architecture, warnin
         },
         execution: Execution { threads: unsigned(typed, Id::Threads), max_unpacked: typed.size(Id::MaxUnpacked) },
         warnings,
+        newer: typed.newer().to_vec(),
         options_files: typed.options_files().to_vec(),
         repeated: repeat::repeated(typed),
     }
@@ -123,6 +124,7 @@ fn link_mode(typed: &Typed) -> LinkMode {
         debug: typed.has(Id::Debug),
         suppress_debug_info: typed.has(Id::SuppressDebugInfo),
         preserve_relocs: typed.has(Id::PreserveRelocs),
+        tools_patch: typed.has(Id::LinkAsToolsPatch),
         allow_undefined_globals: typed.has(Id::AllowUndefinedGlobals),
         allow_empty: typed.has(Id::AllowEmpty),
         disable_smem_reservation: typed.truth(Id::DisableSmemReservation).unwrap_or(false),

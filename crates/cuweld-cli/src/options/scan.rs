@@ -5,6 +5,7 @@
 //! `=`. Three options let the value follow the short name directly (`-lm`, `-Ldir`, `-m64`), if no option has that
 //! whole name. Everything else is an input. Reading stops at the first mistake.
 
+use super::arguments::NewerWord;
 use super::number::{self, NotANumber};
 use super::problem::{Found, Problem, UsageProblem};
 use super::system::System;
@@ -96,12 +97,24 @@ impl Scanner<'_> {
             (_, Some(value)) => Some(value.to_vec()),
             (takes, None) if takes.is_optional() => rest.next_if(|next| !is_option(next)).map(|next| bytes(&next).to_vec()),
             (_, None) => {
-                let next = rest.next().ok_or(Problem::ArgumentExpected { option: name })?;
+                let next = rest.next().ok_or_else(|| Problem::ArgumentExpected { option: name.clone() })?;
                 Some(bytes(&next).to_vec())
             }
         };
         let value = read_value(row, value.as_deref())?;
+        self.note_newer(row, &name, &value);
         self.set(row, value)
+    }
+
+    /// Notes what not every release knows, with what those say that do not.
+    fn note_newer(&mut self, row: &Row, name: &str, value: &Value) {
+        let text = if let Value::Text(text) = value { Some(shown(text)) } else { None };
+        let Some(toolkit) = table::first_toolkit(row.id, text.as_deref()) else { return };
+        let (word, problem) = match text {
+            Some(value) => (value.clone(), Problem::ValueNotDefined { value, option: row.long.to_owned() }),
+            None => (name.to_owned(), Problem::UnknownOption { name: name.strip_prefix('-').unwrap_or_default().to_owned() }),
+        };
+        self.typed.is_newer(NewerWord { word, toolkit, problem: UsageProblem { problem, found: Found::WhileReading } });
     }
 
     fn set(&mut self, row: &Row, value: Value) -> Result<(), Problem> {

@@ -1,5 +1,6 @@
 //! What was typed: the options and inputs in their order, each option with its value, and no meaning yet.
 
+use super::arguments::NewerWord;
 use super::table::Id;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -49,6 +50,7 @@ pub(super) enum Value {
 pub struct Typed {
     items: Vec<Item>,
     options_files: Vec<PathBuf>,
+    newer: Vec<NewerWord>,
 }
 
 impl Typed {
@@ -61,6 +63,16 @@ impl Typed {
         if self.options_files.last().is_none_or(|last| last != file) {
             self.options_files.push(file.to_path_buf());
         }
+    }
+
+    /// Remembers a word that not every release knows.
+    pub(super) fn is_newer(&mut self, word: NewerWord) {
+        self.newer.push(word);
+    }
+
+    /// The words that not every release knows, in order.
+    pub(super) fn newer(&self) -> &[NewerWord] {
+        &self.newer
     }
 
     /// The files that some of it was read from.

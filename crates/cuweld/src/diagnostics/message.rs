@@ -230,6 +230,15 @@ messages! {
     3061 Fatal AcceleratedForPlain {} "cannot link accelerated arch to non-accelerated"
         "The object holds code for an 'a' target, which runs on that GPU only, and the link is for a target without the letter, whose code \
          has to run on others, too. Link for the 'a' target, or compile the object for the target.";
+    3062 Fatal NotFinalized { file: String } "Internal FNLZR error '{file}'"
+        "The Mercury code of the object is of a newer version than CUDA 13.0 can make machine code of.";
+    3063 Error UnsupportedMercury { file: String } "Finalization failed: 'unsupported binary'"
+        "The Mercury code of the object is of a newer version than the release of CUDA that is followed can make machine code of, or of \
+         none. Leave out `--release` and `--compat` to link it all the same.";
+    3064 Fatal FinalizationFailed {} "elfLink error finalization failed"
+        "The release of CUDA that is followed can not make machine code of the objects named above.";
+    3065 Fatal NotAToolsPatch { name: String, file: String, option: &'static str } "Function '{name}' in '{file}' is missing EIATTR_TOOLS_PATCH_FUNC attribute required by {option} option"
+        "With '-astoolspatch', all code is code that tools patch into programs. Compile the object with that option of the assembler, too.";
     3101 Error MultipleDefinition { name: String, file: String, first: String } "Multiple definition of '{name}' in '{file}', first defined in '{first}'"
         "Two objects define the same name, and neither definition gives way. Make one of them static, inline or extern.";
     3102 Error SizeMismatch { name: String, file: String, first: String } "Size doesn't match for '{name}' in '{file}', first specified in '{first}'"

@@ -5,6 +5,9 @@ mod extension;
 mod reference;
 mod undocumented;
 
+use super::architecture::Architecture;
+use cubin::release::Release;
+
 /// Which option a row is. One variant per row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "each variant is named after its row, which says what it does")]
@@ -20,6 +23,7 @@ pub enum Id {
     LibraryPath,
     RegisterLinkBinaries,
     Verbose,
+    Verbose2,
     PreserveRelocs,
     DisableWarnings,
     WarningAsError,
@@ -39,6 +43,7 @@ pub enum Id {
     SplitCompileExtended,
     OfastCompile,
     SuppressDebugInfo,
+    LinkAsToolsPatch,
     Xptxas,
     Xnvvm,
     Maxrregcount,
@@ -276,6 +281,18 @@ impl Row {
             None => format!("--{}", self.long),
         }
     }
+}
+
+/// What only newer releases of the reference know: an option or a value of one, and the first toolkit that does. Targets know theirs.
+const NEWER: [(Id, Option<&str>, u16); 3] =
+    [(Id::Verbose2, None, 132), (Id::LinkAsToolsPatch, None, 133), (Id::CpuArch, Some("RISCV64"), 133)];
+
+/// The first toolkit of CUDA 13 that knows an option with this value, if not all do.
+pub fn first_toolkit(id: Id, value: Option<&str>) -> Option<u16> {
+    let of_option = || NEWER.iter().find(|row| row.0 == id && (row.1.is_none() || row.1 == value)).map(|row| row.2);
+    let of_target = || Architecture::by_name(value?).map(|architecture| architecture.target().first_toolkit);
+    let first = if id == Id::Arch { of_target() } else { of_option() };
+    first.filter(|&first| first > Release::oldest().toolkit)
 }
 
 /// All rows. Those of the reference come first, in the order in which its notes list them.

@@ -44,6 +44,7 @@ pub(super) const ROWS: &[Row] = &[
     )
     .details("The compiler driver builds the host's side of the program with it."),
     row(Always, Verbose, "verbose", "v", Nothing, "Print what the module and each kernel use."),
+    row(Always, Verbose2, "verbose2", "v2", Nothing, "Let the assembler of PTX print what it does."),
     row(
         Always, PreserveRelocs, "preserve-relocs", "preserve-relocs", Nothing,
         "Keep a record of the relocations that were applied, and keep all code.",
@@ -65,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         Always, CpuArch, "cpu-arch", "cpu-arch",
-        Keyword { name: "cpu", allowed: &["AARCH64", "ARMv7", "PPC64LE", "X86", "X86_64", "unknown"] },
+        Keyword { name: "cpu", allowed: &["AARCH64", "ARMv7", "PPC64LE", "RISCV64", "X86", "X86_64", "unknown"] },
         "The host's processor: libraries of objects for other hosts are passed over.",
     ),
     row(Always, ReportArch, "report-arch", "report-arch", Nothing, "Name the target in every message."),
@@ -93,6 +94,10 @@ pub(super) const ROWS: &[Row] = &[
     row(
         Always, SuppressDebugInfo, "suppress-debug-info", "suppress-debug-info", Nothing,
         "With -g: leave out what only a debugger needs.",
+    ),
+    row(
+        Always, LinkAsToolsPatch, "link-as-tools-patch", "astoolspatch", Nothing,
+        "Link code that tools patch into programs: all of it stays.",
     ),
     row(Always, Xptxas, "Xptxas", "Xptxas", List("option"), "Give these options to the assembler of PTX."),
     row(Always, Xnvvm, "Xnvvm", "Xnvvm", List("option"), "With -dlto: give these options to the optimizer."),

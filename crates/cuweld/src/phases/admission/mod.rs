@@ -1,5 +1,6 @@
 //! Admission: whether the objects may be linked with each other, and as the options say.
 
+mod mercury;
 mod tensor_memory;
 mod versions;
 mod whole_programs;
@@ -10,6 +11,7 @@ use crate::options::Options;
 
 /// Refuses objects that can not be part of the link, whatever is in them.
 pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
+    mercury::check(inputs, options, report)?;
     versions::check(inputs, options, report)?;
     tensor_memory::check(inputs, options, report)?;
     whole_programs::check(inputs, options, report)

@@ -4,11 +4,13 @@ mod listing;
 mod parameters;
 mod registers;
 mod reserved;
+mod tools_patch;
 mod undefined;
 mod verify;
 mod why_live;
 
 pub use listing::warn_of_functions_never_called;
+pub use tools_patch::check_tools_patch;
 
 use super::attributes::Attributes;
 use super::propagate::KernelProperties;
