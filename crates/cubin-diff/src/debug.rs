@@ -6,7 +6,7 @@
 use cubin::read::Section;
 
 use crate::view::{View, distinct};
-use crate::{Area, Differences, bytes, lists};
+use crate::{Area, Change, Difference, Differences, bytes, lists};
 
 /// What a part is about, and its bytes.
 type Part = (String, Vec<u8>);
@@ -43,8 +43,20 @@ pub(crate) fn compare(section: &str, left: &[Part], right: &[Part], out: &mut Di
     lists::compare(Area::Contents, section, &left_names, &right_names, out);
     for (name, (_, bytes)) in left_names.iter().zip(left) {
         let other = right_names.iter().position(|other| other == name).and_then(|index| right.get(index));
-        if let Some((_, other)) = other {
-            bytes::contents(&format!("{section} {name}"), bytes, other, out);
+        let Some((_, other)) = other else { continue };
+        let place = format!("{section} {name}");
+        match overwritten(bytes).zip(overwritten(other)) {
+            Some(((rest, count), (other, other_count)))
+                if section == "'.debug_frame'" && rest == other && count != other_count =>
+            {
+                let (left, right) = (count.to_string(), other_count.to_string());
+                out.0.push(Difference {
+                    area: Area::Contents,
+                    place,
+                    change: Change::Value { what: OVERWRITTEN.into(), left, right },
+                });
+            }
+            _ => bytes::contents(&place, bytes, other, out),
         }
     }
     out.0.len() > before
@@ -79,6 +91,51 @@ fn frames(data: &[u8], functions: &Functions<'_>) -> Option<Vec<Part>> {
         at += bytes.len();
     }
     Some(parts)
+}
+
+/// What a frame says of registers that a function overwrites.
+pub(crate) const OVERWRITTEN: &str = "registers that are overwritten";
+
+/// A frame without what it says of registers that are overwritten, which not all compilers say; and of how many it says so.
+fn overwritten(frame: &[u8]) -> Option<(Vec<u8>, usize)> {
+    const LENGTH: std::ops::Range<usize> = 4..12;
+    const PROGRAM: usize = 36;
+    const ADVANCE: u8 = 4;
+    const UNDEFINED: u8 = 7;
+    let length = u64::from_le_bytes(*frame.get(LENGTH)?.first_chunk()?);
+    let end = LENGTH.end.checked_add(usize::try_from(length).ok()?)?;
+    let program = frame.get(PROGRAM..end)?;
+    let (mut at, mut advance, mut count) = (0, 0_u32, 0);
+    let mut rest = frame.get(..LENGTH.start)?.to_vec();
+    rest.extend_from_slice(frame.get(LENGTH.end..PROGRAM)?);
+    while let Some(&code) = program.get(at).filter(|&&code| code != 0) {
+        let start = at;
+        // Registers and offsets are numbers of variable length.
+        let numbers = match code {
+            ADVANCE => {
+                advance = advance.wrapping_add(u32::from_le_bytes(*program.get(at + 1..)?.first_chunk()?));
+                at += 5;
+                continue;
+            }
+            0x06 | UNDEFINED => 1,
+            0x05 | 0x09 | 0x0c => 2,
+            _ => return None,
+        };
+        at += 1;
+        for _ in 0..numbers {
+            at += program.get(at..)?.iter().position(|byte| byte & 0x80 == 0)? + 1;
+        }
+        if code == UNDEFINED {
+            count += 1;
+        } else {
+            rest.extend_from_slice(&advance.to_le_bytes());
+            rest.extend_from_slice(program.get(start..at)?);
+            advance = 0;
+        }
+    }
+    rest.extend_from_slice(&advance.to_le_bytes());
+    rest.extend_from_slice(frame.get(end..)?);
+    Some((rest, count))
 }
 
 /// Line tables: units, each with its length in front, a header and sequences, which start by setting the address of a function.
@@ -147,6 +204,24 @@ mod tests {
         assert_eq!(names(frames(&data, &functions)), owned(&[("k", 72), (NO_FUNCTION, 72)]));
         assert_eq!(frames(&data[..30], &functions), None);
         assert_eq!(frames(&record(1 << 40), &functions), None);
+    }
+
+    #[test]
+    fn registers_that_are_overwritten_are_told_from_the_rest() {
+        let frame = |program: &[u8]| {
+            let mut bytes = vec![0xff; 4];
+            bytes.extend((24 + program.len() as u64).to_le_bytes());
+            bytes.extend([0; 24]);
+            bytes.extend(program);
+            bytes.extend(b"the CIE");
+            bytes
+        };
+        let said = frame(&[0x0c, 0x81, 0x80, 0x80, 0x28, 0, 4, 0x38, 0, 0, 0, 7, 0x86, 0x80, 0x80, 0x28, 4, 4, 0, 0, 0, 0, 0, 0]);
+        let (rest, count) = overwritten(&said).expect("a frame");
+        assert_eq!(count, 1);
+        assert_eq!(overwritten(&frame(&[0x0c, 0x81, 0x80, 0x80, 0x28, 0, 4, 0x3c, 0, 0, 0, 0])), Some((rest.clone(), 0)));
+        assert_ne!(overwritten(&frame(&[0x0c, 0x81, 0x80, 0x80, 0x28, 0, 4, 0x38, 0, 0, 0, 0])), Some((rest, 0)));
+        assert_eq!(overwritten(&said[..40]), None);
     }
 
     #[test]

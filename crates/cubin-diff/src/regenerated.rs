@@ -4,12 +4,13 @@
 //! differ in the code of some functions, and in whatever holds an offset in that code or behind it. These differences are told
 //! from all others by the table [`FOLLOWS`].
 
+use crate::debug::OVERWRITTEN;
 use crate::{Area, Change, Difference};
 
 /// The differences of two files, sorted out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Regenerated {
-    /// The functions whose machine code differs, in file order.
+    /// The functions whose machine code differs, or of which one file says more that only their generator knows, in file order.
     pub functions: Vec<String>,
     /// What does not follow from that.
     pub others: Vec<Difference>,
@@ -108,8 +109,11 @@ const ORIGINS: [&str; 2] = ["ANNOTATIONS", "NVSAL_SW_WAR"];
 #[must_use]
 pub fn regenerated(differences: Vec<Difference>) -> Regenerated {
     let code = differences.iter().filter(|difference| difference.area == Area::Contents);
-    let functions: Vec<String> =
-        code.filter_map(|difference| Some(last_name(&difference.place).strip_prefix(".text.")?.to_owned())).collect();
+    let function_of = |difference: &Difference| {
+        let name = last_name(&difference.place);
+        if is_overwritten(difference) { Some(name.to_owned()) } else { name.strip_prefix(".text.").map(str::to_owned) }
+    };
+    let functions: Vec<String> = code.filter_map(function_of).collect();
     // Code that came out as it was before is without a record of how it was made, too.
     let origins = differences.iter().filter(|difference| difference.area == Area::Info && is_origin(difference));
     let same_code = origins.filter_map(|difference| Some(last_name(&difference.place).strip_prefix(".nv.info.")?.to_owned()));
@@ -144,6 +148,11 @@ impl Follows {
             && is_meant(&self.property)
             && self.property.blank().is_none_or(|blank| are_equal(all, difference, blank))
     }
+}
+
+/// Whether a difference is about registers that a frame says are overwritten: those who generate code of older compilers anew say so.
+fn is_overwritten(difference: &Difference) -> bool {
+    matches!(&difference.change, Change::Value { what, .. } if what == OVERWRITTEN)
 }
 
 /// Whether a difference is about a record that says how code was made.
@@ -238,6 +247,7 @@ mod tests {
             left(Area::Compat, "'.nv.compat'", "SVAL CAN_FASTPATH_FINALIZE 0x9 0x0"),
             right(Area::Compat, "'.nv.compat'", "SVAL CAN_FASTPATH_FINALIZE 0x1 0x0"),
             value(Area::Contents, "'.debug_frame' 'k'", "7 bytes"),
+            value(Area::Contents, "'.debug_frame' 'g'", OVERWRITTEN),
             value(Area::Contents, "'.text.k'", "7 bytes"),
             value(Area::Bytes, "", "file size"),
         ];
@@ -254,7 +264,7 @@ mod tests {
             value(Area::Contents, "'.nv.constant3'", "1 bytes"),
         ];
         let found = regenerated(follows.iter().chain(&others).cloned().collect());
-        assert_eq!(found, Regenerated { functions: vec!["k".into()], others: others.to_vec() });
+        assert_eq!(found, Regenerated { functions: vec!["g".into(), "k".into()], others: others.to_vec() });
     }
 
     #[test]

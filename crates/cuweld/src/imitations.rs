@@ -54,10 +54,10 @@ macro_rules! imitations {
 }
 
 imitations! {
-    NullPointersInConstants "13.0", [],
+    NullPointersInConstants "13.0", ["constant_of_discarded"],
         "Drops relocations in `__constant__` data that name a weak function or variable whose definition in the same object was discarded.",
         "The pointers stay null.";
-    ForgottenPointersInConstants "13.0", [],
+    ForgottenPointersInConstants "13.0", ["constant_of_replaced"],
         "Drops relocations in `__constant__` data that name a variable which a later object's definition replaced.",
         "The pointers stay null.";
     OverlappingConstants "13.0", ["host_constants"],
@@ -93,7 +93,7 @@ imitations! {
     FirstDynamicAlignment "13.0", ["shared_dynamic_aligned"],
         "Aligns dynamic shared memory as its first declaration says, whatever others say.",
         "Code that declares more may fault.";
-    UncountedReservedShared "13.0", [],
+    UncountedReservedShared "13.0", ["reserved_shared_uncounted"],
         "With `-disable-smem-reservation`, allows as much shared memory as if what is reserved did not count.",
         "The GPU does not have it.";
     RelocatableSettles "13.0", ["relocatable"],
@@ -120,8 +120,8 @@ imitations! {
     LinesOfReplacedDefinitions "13.0", ["weak_lines"],
         "From `sm_100` on, writes the lines of a weak function that was replaced for the code of the new one.",
         "They are wrong.";
-    RangesOfReplacedDefinitions "13.0", ["weak_debug"],
-        "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one.",
+    RangesOfReplacedDefinitions "13.0", ["weak_debug" "same_static_function_debug"],
+        "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one, and has live ranges of registers for one function of a name.",
         "They are wrong.";
     JumpTablesOfReplacedDefinitions "13.0", ["weak_jump_tables"],
         "From `sm_100` on, keeps the relocations of jump tables of a weak function that was replaced.",

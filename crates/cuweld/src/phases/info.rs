@@ -296,8 +296,9 @@ impl<'data> Facts<'_, 'data> {
         if self.options.executable() {
             self.added_records(function, attributes, properties, out);
         }
+        let is_texture = |record: &&Record<'_>| TEXTURE_RECORDS.contains(&record.attribute);
         let is_made = |record: &&Record<'_>| LINKER_RECORDS.contains(&record.attribute);
-        for record in records.iter().filter(is_tail).filter(|record| !is_made(record)) {
+        for record in records.iter().filter(is_tail).filter(|record| !is_made(record) && !is_texture(record)) {
             match (record.attribute, self.plan.function(function).parameters) {
                 (attribute @ Attribute::PARAM_CBANK, Some(parameters)) => {
                     out.of_symbol(attribute, Referent::Section(parameters), rest(record));
@@ -308,6 +309,7 @@ impl<'data> Facts<'_, 'data> {
         if is_machine_side {
             self.linker_records(function, records, out);
         }
+        records.iter().filter(is_tail).filter(is_texture).for_each(|record| out.copy(record));
         let has_slots = self.plan.function(function).texture_relocations.is_some();
         for attribute in TEXTURE_RECORDS.into_iter().filter(|_| is_machine_side && has_slots) {
             out.value(format::BYTE, attribute, 0);

@@ -307,10 +307,11 @@ enum Operand {
 const ADVANCE: u8 = 0x04;
 
 /// The instructions that compilers use. The first one fills up, and so ends the program.
-const INSTRUCTIONS: [(u8, &[Operand]); 6] = [
+const INSTRUCTIONS: [(u8, &[Operand]); 7] = [
     (ADVANCE, &[Operand::Advance]),
     (0x05, &[Operand::Number, Operand::Number]),
     (0x06, &[Operand::Number]),
+    (0x07, &[Operand::Number]),
     (0x09, &[Operand::Number, Operand::Number]),
     (0x0c, &[Operand::Number, Operand::Number]),
     (0x10, &[Operand::Number, Operand::Block]),

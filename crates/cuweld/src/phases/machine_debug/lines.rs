@@ -207,7 +207,7 @@ fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) ->
         let next = lines.get(&row.place).copied().unwrap_or(row.line);
         let (steps, step) = (next - line, row.place - place);
         let special = steps - encoding.line_base + encoding.line_range * step + i64::from(encoding.opcode_base);
-        let fits = step == STEP && (0..encoding.line_range).contains(&(steps - encoding.line_base));
+        let fits = step == STEP && steps != 0 && (0..encoding.line_range).contains(&(steps - encoding.line_base));
         if let Some(special) = u8::try_from(special).ok().filter(|_| fits) {
             out.push(special);
         } else {
@@ -327,6 +327,15 @@ mod tests {
         for end in 0..LINKED.len() - 1 {
             assert_eq!(translate(&LINKED[..end], ENCODING, &places()?, 0x80), None);
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_row_of_the_same_line_is_no_single_step() -> cubin::Result<()> {
+        let start = [0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 3, 19, 1, 2, 0x10, 1];
+        let sequence = [&start[..], &[2, 0x30, 0, 1, 1]].concat();
+        let translated = [&start[..], &[2, 0xf0, 0, 0, 1, 1]].concat();
+        assert_eq!(translate(&sequence, ENCODING, &places()?, 0x80), Some(translated));
         Ok(())
     }
 

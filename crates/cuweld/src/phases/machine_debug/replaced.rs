@@ -6,8 +6,9 @@
 //! The reference linker makes the machine's side from the linked view: it takes each offset for one in the Mercury code of the prevailing
 //! definition, and looks up the offset in its machine code. So a function that is shorter there than in its own object ends where it ends,
 //! which is right, but one that is longer ends too early, and ranges of registers are those of other code, or leftovers of memory where no
-//! instruction starts at the offset. Of live ranges, it has those of the first object that has any, and empty ones for all others. Where
-//! files are compared, this is imitated, except for the leftovers.
+//! instruction starts at the offset. Of live ranges, it has those of the first object that has any, and empty ones for all others, even where
+//! these are of another function of the same name that is local to its object. Where files are compared, this is imitated, except for the
+//! leftovers.
 
 use super::{Facts, word32};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId};
@@ -72,7 +73,7 @@ impl<'data> Facts<'_, 'data> {
         &self,
         file: FileId,
         (linked, machine): (&'data [u8], &'data [u8]),
-        described: &mut HashSet<FunctionId>,
+        described: &mut HashSet<&'data [u8]>,
     ) -> Vec<u8> {
         let inputs = self.inputs();
         let functions: HashMap<&str, InputSymbolId> = (inputs.files()[file].symbols.iter())
@@ -82,9 +83,8 @@ impl<'data> Facts<'_, 'data> {
         let mut out = machine.to_vec();
         for (name, ranges) in live_ranges(machine) {
             let Some(&symbol) = std::str::from_utf8(name).ok().and_then(|name| functions.get(name)) else { continue };
-            let function = self.planned.resolution.function(symbol);
-            // The reference linker has room for one description of a function.
-            let is_first = function.is_none_or(|function| described.insert(function));
+            // The reference linker has room for one description of a name.
+            let is_first = described.insert(name);
             let imitates = self.planned.options.imitates(Imitation::RangesOfReplacedDefinitions);
             let is_current = self.subject(symbol, file).is_some_and(|subject| subject.is_current);
             if is_current && (is_first || !imitates) {
