@@ -84,9 +84,12 @@ imitations! {
     NullSymbolInShared "13.0", ["whole_program"],
         "On `sm_90`, gives the null symbol the start of the shared memory of whole programs (`-ewp`).",
         "The null symbol has no address.";
-    FirstStubDecidesPool "13.0", [],
+    FirstStubDecidesPool "13.0", ["unified_pool"],
         "Gives stubs of unified functions no part of the shared-memory pool unless the first has one.",
         "Shared variables of the others overlap.";
+    LanguagesBehindStacks "13.2", ["unified_entries" "unified_dead_code"],
+        "Writes the languages of what unified functions call behind the last record of `.nv.info`, as a part of it.",
+        "A reader takes them for something else.";
     ReservedSectionNumbers "13.0", [],
         "Writes section numbers 0xff00 and 0xfff2 into symbols as they are.",
         "They mean something else to a reader.";

@@ -7,6 +7,7 @@
 mod encoded;
 
 use super::attributes::{Attributes, FunctionAttributes};
+use super::live;
 use super::load::{InputSymbol, Place, Role};
 use super::number::Numbering;
 use super::propagate::{KernelProperties, Properties, UNKNOWN_SPARSITY};
@@ -24,6 +25,7 @@ use cubin::target::Views;
 pub use encoded::Section;
 use encoded::{Encoded, FunctionRecords};
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 use std::ops::Deref;
 
 /// The facts that records are made from.
@@ -55,6 +57,8 @@ pub struct Info {
     machine_module: Option<Vec<Encoded>>,
     /// What enters the program from outside, and the stack that it needs, which is said of the module in the order of symbols.
     stacks: Vec<Stack>,
+    /// What the reference linker writes behind the last of these.
+    behind_stacks: Vec<u8>,
     functions: FunctionRecords,
     /// Those of all stubs of unified functions together.
     stubs: PerView<Encoded>,
@@ -87,6 +91,7 @@ pub fn make(facts: &Facts<'_, '_>) -> Info {
         module,
         machine_module,
         stacks: facts.stacks(),
+        behind_stacks: facts.languages_behind_stubs(),
         functions,
         stubs: PerView::new(views, |view| facts.stub_records(view)),
         views,
@@ -96,7 +101,7 @@ pub fn make(facts: &Facts<'_, '_>) -> Info {
 impl Info {
     /// The size of the module's section.
     pub fn module_size(&self) -> u64 {
-        let stacks = self.stacks.len() * (info::HEADER_SIZE + 8);
+        let stacks = self.stacks.len() * (info::HEADER_SIZE + 8) + self.behind_stacks.len();
         (self.module.iter().map(|part| part.all().len()).sum::<usize>() + stacks) as u64
     }
 
@@ -107,9 +112,12 @@ impl Info {
         // To the code generator, all stubs are one function: the last one counts.
         let last_stub = stacks.iter().copied().rfind(|stack| stack.is_stub && is_machine_side(view, self.views));
         let mut tail = Encoded::default();
-        for stack in stacks {
+        let count = stacks.len();
+        for (index, stack) in stacks.into_iter().enumerate() {
             let size = last_stub.filter(|_| stack.is_stub).unwrap_or(stack).size;
-            tail.of_symbol(Attribute::MIN_STACK_SIZE, Referent::Symbol(stack.symbol), &size.to_le_bytes());
+            let behind: &[u8] = if index + 1 == count { &self.behind_stacks } else { &[] };
+            let rest = [&size.to_le_bytes(), behind].concat();
+            tail.of_symbol(Attribute::MIN_STACK_SIZE, Referent::Symbol(stack.symbol), &rest);
         }
         let mut rest = out;
         let module = self.machine_module.as_ref().filter(|_| is_machine_side(view, self.views)).unwrap_or(&self.module);
@@ -175,6 +183,22 @@ const LINKER_RECORDS: [Attribute; 2] = [Attribute::NVSAL_SW_WAR, Attribute::PREE
 const TEXTURE_RECORDS: [Attribute; 2] = [Attribute::BINDLESS_TEXTURE_BANK, Attribute::BINDLESS_SURFACE_BANK];
 
 impl<'data> Facts<'_, 'data> {
+    /// The languages of what unified functions call, where the program is entered at their stubs, too.
+    fn languages_behind_stubs(&self) -> Vec<u8> {
+        let is_entered = self.live.entries().iter().any(|&entry| self.live.is_stub(entry));
+        // Behind a record of the return stack that is made anew, the reference linker writes them instead, which is not imitated.
+        let has_return_stack = |&kernel: &FunctionId| self.properties.of(kernel).is_some_and(|it| it.return_stack != Some(0));
+        let is_other = self.live.kernels().iter().any(has_return_stack);
+        if !self.options.imitates(Imitation::LanguagesBehindStacks) || !is_entered || is_other {
+            return Vec::new();
+        }
+        let unified: IdSet<FunctionId> = self.live.stubs().iter().flat_map(|&stub| self.graph.calls(stub)).copied().collect();
+        let called = unified.iter().flat_map(|&function| self.graph.calls(function)).copied();
+        let others = live::reachable(self.graph, called).filter(|function| !unified.contains(function));
+        let languages: BTreeSet<u32> = others.flat_map(|function| self.attributes.languages(function)).map(u32::from).collect();
+        languages.into_iter().flat_map(u32::to_le_bytes).collect()
+    }
+
     /// What enters the program from outside, and the stack that it needs; only a program says so, not a part of one.
     fn stacks(&self) -> Vec<Stack> {
         let of_kernel = |&kernel: &FunctionId| (kernel, self.properties.of(kernel).and_then(|properties| properties.stack));

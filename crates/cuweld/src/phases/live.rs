@@ -150,7 +150,7 @@ pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>, graph: &CallGraph<
 }
 
 /// Every function that calls from `roots` may reach, roots included.
-fn reachable(graph: &CallGraph<'_>, roots: impl Iterator<Item = FunctionId>) -> impl Iterator<Item = FunctionId> {
+pub(super) fn reachable(graph: &CallGraph<'_>, roots: impl Iterator<Item = FunctionId>) -> impl Iterator<Item = FunctionId> {
     let mut seen = vec![false; graph.nodes()];
     let mut open: Vec<u32> = roots.map(|function| graph.node(function)).collect();
     while let Some(node) = open.pop() {
