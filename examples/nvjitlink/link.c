@@ -1,5 +1,5 @@
 /*
- * Links cubins while it runs, and writes the result to a file.
+ * Links cubins, or other code with the options for it (-lto, -ptx, ...), while it runs, and writes the result to a file.
  *
  *     cc -I crates/nvjitlink/include examples/nvjitlink/link.c -L target/release -lnvJitLink -o link
  *     ln -s libnvJitLink.so target/release/libnvJitLink.so.13     # the name that programs look for
@@ -43,16 +43,19 @@ static int write_cubin(nvJitLinkHandle link, const char *path)
 int main(int count, char **arguments)
 {
     if (count < 4) {
-        fprintf(stderr, "usage: %s sm_NN OUTPUT INPUT...\n", arguments[0]);
+        fprintf(stderr, "usage: %s sm_NN OUTPUT [-OPTION...] INPUT...\n", arguments[0]);
         return 2;
     }
     char arch[64];
     snprintf(arch, sizeof arch, "-arch=%s", arguments[1]);
-    const char *options[] = {arch, "-verbose"};
+    const char *options[16] = {arch, "-verbose"};
+    int options_count = 2, first = 3;
+    while (first < count && arguments[first][0] == '-' && options_count < 16)
+        options[options_count++] = arguments[first++];
 
     nvJitLinkHandle link;
-    nvJitLinkResult result = nvJitLinkCreate(&link, 2, options);
-    for (int index = 3; index < count && result == NVJITLINK_SUCCESS; index++)
+    nvJitLinkResult result = nvJitLinkCreate(&link, options_count, options);
+    for (int index = first; index < count && result == NVJITLINK_SUCCESS; index++)
         result = nvJitLinkAddFile(link, NVJITLINK_INPUT_ANY, arguments[index]);
     if (result == NVJITLINK_SUCCESS)
         result = nvJitLinkComplete(link);
