@@ -208,9 +208,10 @@ mod huge_pages {
     }
 }
 
-/// Elsewhere the heap is what it is.
+/// Elsewhere the heap is what it is, and on systems that are no Unix it is not even the program's own.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
 mod huge_pages {
+    #[cfg(unix)]
     pub(super) const LARGE_PIECE: usize = usize::MAX;
 
     pub(super) fn expect_much(_: usize) {}
@@ -219,6 +220,7 @@ mod huge_pages {
 
     pub fn expect_large_pieces() {}
 
+    #[cfg(unix)]
     pub(super) fn in_huge_pages(_: *mut u8, _: usize) {}
 
     pub fn touch_ahead(_: usize) {}
