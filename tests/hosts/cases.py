@@ -43,7 +43,7 @@ RELEASES = os.path.join(CASES, "..", "..", "crates", "cubin", "src", "release.rs
 
 def linkers():
     """The version of the linker of each release."""
-    found = re.findall(r'"([0-9.]+)" [0-9]+ nvlink "([0-9.]+)"', open(RELEASES).read())
+    found = re.findall(r'"([0-9.]+)" [0-9]+ .*?nvlink "([0-9.]+)"', open(RELEASES).read())
     assert ("13.0", "13.0.88") in found, found
     return dict(found)
 
