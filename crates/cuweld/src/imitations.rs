@@ -63,8 +63,8 @@ imitations! {
     OverlappingConstants "13.0", ["host_constants"],
         "When host code tells which kernels are used, leaves out small constants that equal earlier ones, but places those behind them as if they were there.",
         "Constants overlap, and code reads some from the wrong offset.";
-    ConstantsOfThirdCopies "13.0", ["weak_kernel_constants"],
-        "Where a kernel's first copy has no compiler-made constants, a later one that is discarded has some, and another with some takes the first one's place, gathers those of the functions that it calls in a section of their own. `-v` does not list the kernel's.",
+    ConstantsOfThirdDefinitions "13.0", ["weak_kernel_constants"],
+        "Where a kernel's first definition has no compiler-made constants, a later one that is discarded has some, and another with some takes the first one's place, gathers those of the functions that it calls in a section of their own. `-v` does not list the kernel's.",
         "Both sections start where the bank does, and code reads the wrong ones.";
     NullSymbolValue "13.0", [],
         "Takes labels of removed code for the null symbol, which has the offset of some constant when used kernels are known.",

@@ -88,12 +88,12 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     let Some(function) = walk.function_of(code) else { return };
     let Some(text) = walk.plan.function(function).text else { return };
     let counts = cause == Cause::Symbol && walk.facts.resolution.code_fate(walk.facts.inputs, code) != Fate::Discarded;
-    // The reference linker goes on to gather what the kernel reaches in the section of a copy that it discarded.
+    // The reference linker goes on to gather what the kernel reaches in the section of a definition that it discarded.
     let mut kept = None;
     if counts && walk.constants.get(&function).is_some_and(|slot| slot.retired) {
         let Facts { options, .. } = walk.facts;
         kept = walk.plan.functions[function].constants;
-        kept = kept.filter(|_| options.imitates(Imitation::ConstantsOfThirdCopies) && options.target.views == Views::One);
+        kept = kept.filter(|_| options.imitates(Imitation::ConstantsOfThirdDefinitions) && options.target.views == Views::One);
         match kept {
             Some(_) => _ = walk.constants.remove(&function),
             None => discard(walk, function),
