@@ -35,6 +35,7 @@ mod linked;
 mod linker;
 pub mod observer;
 pub mod options;
+mod output_kind;
 pub mod pattern;
 mod phases;
 mod propagated;

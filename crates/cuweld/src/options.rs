@@ -1,13 +1,12 @@
 //! What a link is asked to do.
 
+pub use crate::output_kind::OutputKind;
+
 use crate::imitations::{Imitation, Imitations};
 use cubin::note::{LAYOUT_VERSION, ToolNote};
 use cubin::release::{Release, Rule};
 use cubin::target::{Target, Views};
 use cubin::unified::{Index, NotAnIndex};
-
-/// Bytes of the reserved part of shared memory in front of the variables of the system.
-const RESERVED_FOR_TOOLS: u64 = 0x40;
 
 /// Everything that shapes a link, besides its inputs.
 #[derive(Clone, Debug)]
@@ -133,16 +132,6 @@ pub enum OnEmpty {
     WarnOfOtherTargets,
     /// Stop.
     Refuse,
-}
-
-/// What kind of file a link makes.
-#[derive(Copy, Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum OutputKind {
-    /// A file that the driver loads.
-    Executable,
-    /// One object in place of several, for a later link (`-r`).
-    Relocatable,
 }
 
 /// The roots of garbage collection.
@@ -293,16 +282,6 @@ impl Options {
         self.imitations.contains(imitation)
     }
 
-    /// Whether unused code is removed at all.
-    pub(crate) fn removes_dead_code(&self) -> bool {
-        self.output == OutputKind::Executable && !self.debug && !self.preserve_relocations && !self.tools_patch
-    }
-
-    /// Whether shared variables stay in the symbol table of an executable.
-    pub(crate) fn shows_shared_variables(&self) -> bool {
-        (self.debug && !self.suppress_debug_info) || self.preserve_relocations
-    }
-
     /// The bytes that the driver reserves at the start of every kernel's shared memory.
     pub(crate) fn reserved_shared(&self) -> u64 {
         if self.omit_reserved_shared { 0 } else { self.target.reserved_shared }
@@ -316,30 +295,8 @@ impl Options {
         self.target.static_shared_limit(self.extended_shared) + if uncounted { self.target.reserved_shared } else { 0 }
     }
 
-    /// Where the system's own shared variables start in the machine view: behind what tools keep for themselves. A relocatable
-    /// file does not place them yet.
-    pub(crate) fn reserved_for_tools(&self) -> u64 {
-        if self.executable() { RESERVED_FOR_TOOLS } else { 0 }
-    }
-
     /// Whether it is known which kernels are used, so that others are removed.
     pub(crate) fn knows_used_kernels(&self) -> bool {
         self.removes_dead_code() && matches!(self.kernels, KernelRoots::Matching(_) | KernelRoots::LaunchedByHost(_))
-    }
-
-    /// Whether every relocation is left for a later link, which alone can know the addresses. The reference linker settles some
-    /// too early.
-    pub(crate) fn keeps_relocations(&self) -> bool {
-        !self.executable() && !self.imitates(Imitation::RelocatableSettles)
-    }
-
-    /// Whether the output is linked for good without an index of unified functions, so that nothing refers to their tables.
-    pub(crate) fn drops_unified_tables(&self) -> bool {
-        self.executable() && self.unified_index.is_none()
-    }
-
-    /// Whether the output is meant for the driver.
-    pub(crate) fn executable(&self) -> bool {
-        self.output == OutputKind::Executable
     }
 }

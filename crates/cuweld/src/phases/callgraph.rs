@@ -154,7 +154,7 @@ pub fn build<'data>(inputs: &Inputs<'data>, resolution: &Resolution<'data>, opti
     let mut targets: Vec<(PrototypeId, FunctionId)> =
         builder.taken.enumerate().filter_map(|(function, taken)| taken.map(|prototype| (prototype, function))).collect();
     for pairs in [&mut builder.calls, &mut builder.references] {
-        if !options.executable() {
+        if !options.knows_all_callees() {
             let mut seen = HashSet::new();
             pairs.retain(|&pair| seen.insert(pair));
         }

@@ -30,7 +30,7 @@ pub fn find(
     let functions: Vec<FunctionId> = live.functions().collect();
     let own = functions.into_par_iter().filter(|&function| exits_early(inputs, resolution, function));
     let mut found: IdSet<FunctionId> = own.collect::<Vec<_>>().into_iter().collect();
-    if options.executable() && !found.is_empty() {
+    if options.knows_all_callees() && !found.is_empty() {
         let reaches = |&kernel: &FunctionId| {
             let (mut met, mut next) = (IdSet::from_iter([kernel]), vec![kernel]);
             while let Some(function) = next.pop() {

@@ -201,14 +201,14 @@ impl<'data> Facts<'_, 'data> {
 
     /// What enters the program from outside, and the stack that it needs; only a program says so, not a part of one.
     fn stacks(&self) -> Vec<Stack> {
-        let of_kernel = |&kernel: &FunctionId| (kernel, self.properties.of(kernel).and_then(|properties| properties.stack));
-        let stacks = self.live.kernels().iter().map(of_kernel).chain(self.properties.stubs().stacks.iter().copied());
+        let of_kernel = |&kernel: &FunctionId| Some((kernel, self.properties.of(kernel)?.stack));
+        let stacks = self.live.kernels().iter().filter_map(of_kernel).chain(self.properties.stubs().stacks.iter().copied());
         let stack = |(function, size): (FunctionId, Option<u64>)| Stack {
             symbol: self.resolution.functions()[function].symbol,
             is_stub: self.live.is_stub(function),
             size: size.map_or(UNKNOWN, |size| size as u32),
         };
-        stacks.filter(|_| self.options.executable()).map(stack).collect()
+        stacks.map(stack).collect()
     }
 
     /// The records that an object has of the module.
@@ -229,19 +229,20 @@ impl<'data> Facts<'_, 'data> {
     }
 
     fn module_record(&self, file: FileId, record: &Record<'_>, last_frames: &IdMap<InputSectionId, u32>, out: &mut Encoded) {
-        // What a program needs is known now, and said of its kernels alone.
-        let is_settled = matches!(record.attribute, Attribute::MAX_STACK_SIZE | Attribute::MIN_STACK_SIZE);
-        if is_settled && self.options.executable() {
+        let named = record.symbols().next();
+        let symbol = named.and_then(|raw| self.inputs.symbol_of(file, raw));
+        // What a program needs is known now, and said of its kernels alone; and what stubs of unified functions need, once for all of them.
+        let is_said_anew = || matches!(record.attribute, Attribute::MAX_STACK_SIZE | Attribute::MIN_STACK_SIZE);
+        let is_of_stub = || symbol.is_some_and(|symbol| self.is_stub(symbol));
+        if self.options.knows_all_callees() && (is_said_anew() || is_of_stub()) {
             return;
         }
-        let Some(raw) = record.symbols().next() else { return out.copy(record) };
-        let Some(symbol) = self.inputs.symbol_of(file, raw) else { return };
+        if named.is_none() {
+            return out.copy(record);
+        }
+        let Some(symbol) = symbol else { return };
         // Of several definitions of a function, the records of the prevailing one are taken.
         if matches!(self.resolution.fate(symbol), Fate::Discarded | Fate::Replaced) {
-            return;
-        }
-        // What stubs of unified functions need is said once for all of them.
-        if self.options.executable() && self.is_stub(symbol) {
             return;
         }
         let Some(referent) = self.referent(symbol) else { return };
@@ -317,7 +318,7 @@ impl<'data> Facts<'_, 'data> {
                 self.function_record(file, record, properties, out);
             }
         }
-        if self.options.executable() {
+        if self.options.knows_all_callees() {
             self.added_records(function, attributes, properties, out);
         }
         let is_texture = |record: &&Record<'_>| TEXTURE_RECORDS.contains(&record.attribute);
@@ -349,7 +350,7 @@ impl<'data> Facts<'_, 'data> {
         if self.inputs.release().has(Rule::PreexitRecords) {
             out.value(format::BYTE, Attribute::PREEXIT_USED, self.early_exits.contains(&function).into());
         }
-        if let (Some(attribute), true) = (self.options.target.closing_attribute, self.options.executable()) {
+        if let (Some(attribute), true) = (self.options.target.closing_attribute, self.options.is_for_driver()) {
             out.value(format::BYTE, attribute, 0);
         }
     }
@@ -405,7 +406,7 @@ impl<'data> Facts<'_, 'data> {
                 out.symbols(attribute, externs.map(|id| self.function_referent(id)));
             }
             // Only kernels keep it.
-            (Attribute::AT_ENTRY_FRAGMENTS, None) if self.options.executable() => {}
+            (Attribute::AT_ENTRY_FRAGMENTS, None) if self.options.knows_all_callees() => {}
             (Attribute::LANGUAGE, Some(properties)) if properties.languages.is_empty() => out.copy(record),
             (_, Some(properties)) if propagated_row(attribute).is_some() => {
                 if !propagated_row(attribute).is_some_and(|row| properties.moved[row]) {

@@ -64,11 +64,11 @@ impl<'data> Planned<'_, 'data> {
     /// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
     /// a compiler-made constant that was moved to the banks of kernels.
     pub fn is_named(&self, id: SymbolId) -> bool {
-        let (symbol, executable) = (&self.resolution.symbols()[id], self.options.executable());
+        let (symbol, lays_out) = (&self.resolution.symbols()[id], self.options.lays_out_kernels());
         if is_named_in_any_case(symbol) {
             return true;
         }
-        if executable && is_leftover(symbol) {
+        if lays_out && is_leftover(symbol) {
             return false;
         }
         if let (true, Some(definition)) = (is_internal(symbol), symbol.definition)
@@ -76,7 +76,7 @@ impl<'data> Planned<'_, 'data> {
         {
             return self.plan.at(section).is_some_and(|at| self.layout.size(at.section) > 0);
         }
-        if !executable || !is_shared_variable(symbol) {
+        if !lays_out || !is_shared_variable(symbol) {
             return true;
         }
         match symbol.definition {
@@ -175,8 +175,7 @@ impl<'data> Planned<'_, 'data> {
     /// object it is. They differ from those in the objects, and only files that are not executed have them.
     fn names_of_constants(&self) -> IdMap<SymbolId, (&'data str, String)> {
         let mut names = IdMap::default();
-        let are_shown = !self.options.executable() || self.options.preserve_relocations;
-        if !are_shown || self.options.target.views == Views::One {
+        if !self.options.lists_internal_symbols() || self.options.target.views == Views::One {
             return names;
         }
         for object in self.inputs.files().iter() {

@@ -158,7 +158,7 @@ pub struct Facts<'facts, 'data> {
 
 /// Computes what every kernel needs, and warns where that is unknown.
 pub fn propagate(facts: &Facts<'_, '_>, options: &Options, report: &mut Report) -> Result<KernelProperties, Failure> {
-    if !options.executable() {
+    if !options.knows_all_callees() {
         return Ok(KernelProperties { kernels: IdMap::default(), stubs: StubProperties::default() });
     }
     // Lists of outside functions can take the product of kernels and functions. What is too large for a file is not made first.

@@ -125,7 +125,7 @@ pub fn find(
 ) -> Result<Unified, Failure> {
     let facts = Facts { inputs, resolution, live };
     let mut unified = facts.as_in_the_objects();
-    if !options.executable() || (unified.functions.is_empty() && unified.variables.is_empty()) {
+    if !options.places_unified() || (unified.functions.is_empty() && unified.variables.is_empty()) {
         return Ok(unified);
     }
     let Some(index) = &options.unified_index else { return report.fatal(Message::NoUnifiedIndex {}) };

@@ -147,7 +147,7 @@ fn relocation_actions() -> [u8; 16] {
 /// The linker's own note, then those of the inputs, in link order. A relocatable output has the linker's alone.
 fn tools(facts: &Output<'_, '_>) -> Vec<u8> {
     let mut bytes = facts.options.note.encode(facts.inputs.release());
-    if facts.options.executable() {
+    if facts.options.is_for_driver() {
         let ids = facts.inputs.files().iter().flat_map(|object| object.sections.iter().chain(object.machine_sections.iter()));
         let sections = ids.map(|id| &facts.inputs.sections()[id]).filter(|section| section.role == Role::ToolNotes);
         let notes: Vec<&[u8]> = sections.map(|section| section.data).collect();

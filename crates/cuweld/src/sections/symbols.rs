@@ -252,7 +252,7 @@ impl Output<'_, '_> {
     /// The binding of a shared variable.
     fn shared_binding(&self, id: SymbolId, symbol: &Symbol) -> Binding {
         let is_of_one_kernel = || self.layout.shared().address(id).is_some_and(|address| address.kernel.is_some());
-        let is_local = self.options.executable() && self.inputs.release().has(Rule::SharedOfOneKernelLocal);
+        let is_local = self.options.lays_out_kernels() && self.inputs.release().has(Rule::SharedOfOneKernelLocal);
         if is_local && symbol.definition.is_some() && is_of_one_kernel() { Binding::LOCAL } else { symbol.binding }
     }
 
@@ -262,7 +262,7 @@ impl Output<'_, '_> {
         match symbol.kind {
             // Where there are two views, variables that the driver places are told from others by their type.
             SymbolKind::OBJECT | SymbolKind::CUDA_OBJECT if self.is_left_to_driver(symbol, view) => SymbolKind::CUDA_OBJECT,
-            SymbolKind::CUDA_OBJECT if self.options.executable() && view == View::Machine => SymbolKind::OBJECT,
+            SymbolKind::CUDA_OBJECT if self.options.is_for_driver() && view == View::Machine => SymbolKind::OBJECT,
             kind => kind,
         }
     }
@@ -277,7 +277,7 @@ impl Output<'_, '_> {
     /// The memory space and so on of a symbol: an executable's machine is not told more than it needs to know.
     #[inline(always)]
     fn other(&self, symbol: &Symbol, is_shared: bool, view: View) -> u8 {
-        if !self.options.executable() {
+        if !self.options.is_for_driver() {
             return symbol.other;
         }
         let is_shown_as_internal = is_shared && self.options.preserve_relocations;
@@ -312,7 +312,7 @@ impl Output<'_, '_> {
                 Some(function) => self.function_position(function, definition, view),
                 None => self.variable_position(id, definition, view),
             },
-            _ if is_shared && self.options.executable() => self.shared_position(id, symbol, view),
+            _ if is_shared && self.options.lays_out_kernels() => self.shared_position(id, symbol, view),
             _ => self.unsettled_position(id, symbol, view),
         }
     }
@@ -358,7 +358,7 @@ impl Output<'_, '_> {
     fn reserved_value(&self, row: &InputSymbol<'_>, offset: u64, view: View) -> u64 {
         match view {
             // Its value is its alignment until shared memory is laid out.
-            _ if !self.options.executable() => row.value,
+            _ if !self.options.lays_out_kernels() => row.value,
             View::Machine => self.options.reserved_for_tools() + offset,
             View::Mercury => offset,
         }
@@ -372,7 +372,7 @@ impl Output<'_, '_> {
                 None => Position { section: None, value: align.get().into(), common: true },
             };
         }
-        if is_dynamic(symbol) && !self.options.executable() && self.options.imitates(Imitation::RelocatableSettlesDynamicShared) {
+        if is_dynamic(symbol) && self.options.settles_early(Imitation::RelocatableSettlesDynamicShared) {
             let value = self.layout.shared().declared_align(id).unwrap_or(0);
             return Position { section: self.plan.module_shared(), value, common: false };
         }

@@ -19,7 +19,11 @@ pub struct UnifiedIndexCopy;
 
 /// `.nv.uft.entry` or `.nv.udt.entry`: which functions or variables are unified.
 #[derive(Debug)]
-pub struct UnifiedEntries(UnifiedTable);
+pub struct UnifiedEntries {
+    table: UnifiedTable,
+    /// Whether the linker makes it in front of all that inputs have, as in executables those of functions.
+    in_front: bool,
+}
 
 /// `.nv.uft` of an executable: the stubs of unified functions, each in its slot.
 #[derive(Debug)]
@@ -41,11 +45,24 @@ impl UnifiedIndexCopy {
 }
 
 impl UnifiedEntries {
-    /// The kind of section that the entries of a table are in, and its type.
-    pub fn of(table: UnifiedTable) -> (&'static Self, SectionType) {
+    /// The name of the section with the entries of functions.
+    pub const OF_FUNCTIONS: &str = ".nv.uft.entry";
+    /// Those of functions, in front of all that inputs have.
+    pub const IN_FRONT: Self = Self { table: UnifiedTable::Functions, in_front: true };
+    /// What that section starts with.
+    pub const SHAPE_IN_FRONT: Shape = Shape::new(SectionType::UNIFIED_FUNCTION_ENTRIES, 0, 32);
+
+    /// The kind of section that the entries of a table are in, where the first object has them, and what it starts with.
+    pub fn of(table: UnifiedTable, align: u64) -> (&'static Self, Shape) {
         match table {
-            UnifiedTable::Functions => (&UnifiedEntries(UnifiedTable::Functions), SectionType::UNIFIED_FUNCTION_ENTRIES),
-            UnifiedTable::Variables => (&UnifiedEntries(UnifiedTable::Variables), SectionType::UNIFIED_DATA_ENTRIES),
+            UnifiedTable::Functions => (
+                &Self { table: UnifiedTable::Functions, in_front: false },
+                Shape::new(SectionType::UNIFIED_FUNCTION_ENTRIES, 0, align),
+            ),
+            UnifiedTable::Variables => (
+                &Self { table: UnifiedTable::Variables, in_front: false },
+                Shape::new(SectionType::UNIFIED_DATA_ENTRIES, 0, align),
+            ),
         }
     }
 }
@@ -73,14 +90,17 @@ impl SectionKind for UnifiedEntries {
         Entry::SIZE as u32
     }
 
-    /// Those that the linker makes in front of the others lack the link.
+    fn is_needed(&self, settled: &Settled<'_, '_>, _id: SectionId) -> bool {
+        settled.unified.len(self.table) > 0
+    }
+
+    /// Those in front of the others lack the link.
     fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
-        let is_in_front = self.0 == UnifiedTable::Functions && output.options.executable();
-        (if is_in_front { 0 } else { output.symbol_table(part.view) }, 0)
+        (if self.in_front { 0 } else { output.symbol_table(part.view) }, 0)
     }
 
     fn bytes(&self, output: &Output<'_, '_>, _part: FileSection) -> Bytes {
-        Bytes::Made(output.unified.encode(self.0, |symbol| output.numbering.symbol(symbol)))
+        Bytes::Made(output.unified.encode(self.table, |symbol| output.numbering.symbol(symbol)))
     }
 }
 

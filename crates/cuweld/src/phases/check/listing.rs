@@ -138,14 +138,14 @@ impl Facts<'_, '_> {
         let own = self.attributes.of(kernel);
         let (registers, stack) = match self.properties.of(kernel) {
             Some(needs) => (needs.registers, needs.stack.map_or(own.frame, |stack| stack as u32)),
-            None => (own.registers, if self.options.executable() { own.frame } else { 0 }),
+            None => (own.registers, if self.options.knows_all_callees() { own.frame } else { 0 }),
         };
         let sections = self.plan.function(kernel);
         let size = |section: Option<_>| section.map_or(0, |section| self.layout.size(section));
         let mut text = format!(
             "used {registers} registers, used {barriers} barriers, {} stack, {} bytes smem, ",
             stack.cast_signed(),
-            match self.options.executable() && !self.knows_banks() {
+            match self.options.lays_out_kernels() && !self.knows_banks() {
                 true => self.layout.shared().used_by(kernel),
                 false => size(sections.shared),
             }

@@ -44,14 +44,15 @@ impl<'facts, 'data> Deref for Facts<'facts, 'data> {
 /// Checks the program, and lists what was asked for. A relocatable object is a part of a program: only the final link can say what is missing.
 pub fn check(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Outline, Failure> {
     let &Planned { inputs, resolution, graph, live, options, .. } = facts.planned;
+    let is_program = options.knows_all_callees();
     let account = why_live::list(facts, report);
-    if options.executable() {
+    if is_program {
         undefined::check(facts.planned, report);
         parameters::check(facts.planned, report);
         verify::check(facts.planned, report)?;
     }
     reserved::check(facts, report);
-    if options.executable() {
+    if is_program {
         registers::check(facts, report);
     }
     if options.extra_warnings && !options.imitates(Imitation::FirstDynamicAlignment) {

@@ -55,14 +55,14 @@ pub fn arrange(facts: &Output<'_, '_>, bodies: &[Body], mut sections: Vec<Sectio
     }
     let section_header_offset = cursor.next_multiple_of(TABLE_ALIGN);
     let table_end = section_header_offset + sections.len() as u64 * SectionHeader::SIZE as u64;
-    let segments = match facts.options.executable() {
+    let (kind, segments) = match facts.options.is_for_driver() {
         true => {
             let parts = facts.numbering.sections().iter().zip(&sections[1..]).filter(|(part, _)| part.view == View::Machine);
             let classes: Vec<(Class, &SectionHeader)> =
                 parts.map(|(part, header)| (facts.plan.sections()[part.section].class(), header)).collect();
-            segments::make(facts.options.target.views, &classes, table_end)
+            (ET_EXEC, segments::make(facts.options.target.views, &classes, table_end))
         }
-        false => Vec::new(),
+        false => (ET_REL, Vec::new()),
     };
     let (ident, version) = match facts.options.target.is_of_cuda_12(facts.inputs.release()) {
         true => (identification(OS_ABI_CUDA_12, ABI_VERSION_CUDA_12), facts.inputs.release().toolkit.into()),
@@ -70,7 +70,7 @@ pub fn arrange(facts: &Output<'_, '_>, bodies: &[Body], mut sections: Vec<Sectio
     };
     let header = Header {
         ident,
-        kind: if facts.options.executable() { ET_EXEC } else { ET_REL },
+        kind,
         machine: EM_CUDA,
         version,
         entry: 0,
@@ -161,7 +161,7 @@ impl Output<'_, '_> {
     /// An executable has plain types where a relocatable file tells the memories apart.
     pub(super) fn type_in_file(&self, section_type: SectionType) -> SectionType {
         match section_type {
-            _ if !self.options.executable() => section_type,
+            _ if !self.options.is_for_driver() => section_type,
             SectionType::SHARED | SectionType::GLOBAL | SectionType::RESERVED_SHARED => SectionType(SHT_NOBITS),
             SectionType::GLOBAL_INIT => SectionType(SHT_PROGBITS),
             constants if constants.constant_bank().is_some() => SectionType(SHT_PROGBITS),

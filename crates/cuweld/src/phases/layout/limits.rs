@@ -16,16 +16,16 @@ const MOST_LISTS: u32 = 8;
 pub fn check(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<SectionId, u64>, report: &mut Report) {
     let target = facts.options.target;
     let limit = target.constant_limit;
-    let executable = facts.options.executable();
+    let is_program = facts.options.knows_all_callees();
     let mut explained = 0;
     for (id, section) in facts.plan.sections().enumerate() {
         let used = size[id];
         match (section.kind.memory(section), section.function) {
-            (Some(Memory::Shared), Some(kernel)) if executable && shared.used_by(kernel) > facts.options.shared_limit() => {
+            (Some(Memory::Shared), Some(kernel)) if shared.used_by(kernel) > facts.options.shared_limit() => {
                 explained += 1;
                 report.add(facts.too_much_shared(kernel, shared, explained <= MOST_LISTS));
             }
-            (Some(Memory::Parameters), Some(kernel)) if executable && used > limit => {
+            (Some(Memory::Parameters), Some(kernel)) if is_program && used > limit => {
                 let message = Message::TooMuchParameters { kernel: facts.name(kernel), used, limit };
                 report.add(
                     Diagnostic::new(message)
@@ -40,7 +40,7 @@ pub fn check(facts: &Facts<'_, '_>, shared: &SharedLayout, size: &IdVec<SectionI
             _ => {}
         }
     }
-    for &kernel in facts.live.entries().iter().rev().filter(|_| executable) {
+    for &kernel in facts.live.entries().iter().rev().filter(|_| is_program) {
         let constants = facts.plan.function(kernel).constants;
         if let Some(used) = constants.map(|section| size[section]).filter(|&used| used > limit) {
             let message = Message::TooMuchCompilerConstant { kernel: facts.name(kernel) };

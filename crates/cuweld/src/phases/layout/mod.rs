@@ -98,7 +98,7 @@ pub fn layout(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Layout, Fail
     }
 
     // A relocatable object leaves what kernels share to the final link.
-    let (textures, shared) = match facts.options.executable() {
+    let (textures, shared) = match facts.options.lays_out_kernels() {
         true => (textures::lay_out(facts, &mut size, report)?, shared::lay_out(facts)),
         false => (TextureLayout::default(), shared::keep(facts)),
     };

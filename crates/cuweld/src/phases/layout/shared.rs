@@ -282,7 +282,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
 
     /// Whether a debugger is shown shared variables.
     fn is_debugged(&self) -> bool {
-        self.facts.options.debug && self.facts.options.shows_shared_variables()
+        self.facts.options.debug && self.facts.options.lists_shared_variables()
     }
 
     /// What the driver reserves, as the linked view has it: where there are two views, only the machine view has a reserved part, so
@@ -389,7 +389,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
         let Some(section) = self.facts.plan.module_shared() else { return };
         let (options, has_dynamic) = (self.facts.options, self.has_dynamic);
         let reserved = options.reserved_shared();
-        let is_shown = self.layout.has_pool && options.shows_shared_variables();
+        let is_shown = self.layout.has_pool && options.lists_shared_variables();
         let extent = if is_shown || (self.is_debugged() && has_dynamic) {
             let (size, listed) = (self.pool_end + reserved, self.pool_end + self.linked_reserved() > 0);
             let dynamic_align = if has_dynamic { DYNAMIC_ALIGN } else { 1 };

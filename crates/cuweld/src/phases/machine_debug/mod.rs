@@ -21,6 +21,7 @@ use super::relocate::{Decision, Kept, Reference, Referent};
 use super::resolve::{Fate, Resolution};
 use super::stages::Planned;
 use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SectionId};
+use crate::imitations::Imitation;
 use cubin::relocation::{self, Bits, Mode, RelocationType};
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
@@ -256,8 +257,9 @@ impl<'data> Facts<'_, 'data> {
     /// The section of a relocatable file that only the next link can give a place. The reference linker treats lines alone like that.
     fn placed_later(&self, target: InputSectionId) -> Option<SectionId> {
         let options = self.planned.options;
-        let is_meant = options.keeps_relocations() || self.inputs().sections()[target].name == LINES;
-        self.planned.plan.at(target).filter(|_| is_meant && !options.executable()).map(|place| place.section)
+        let is_lines = || self.inputs().sections()[target].name == LINES;
+        let is_left = options.keeps_relocations() || (options.settles_early(Imitation::RelocatableSettles) && is_lines());
+        self.planned.plan.at(target).filter(|_| is_left).map(|place| place.section)
     }
 
     /// Goes through the relocations of a section as the linked view does, in the same order.

@@ -55,8 +55,7 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
         section.pieces = Pieces::default();
     }
     section.size = 0;
-    let gathers = walk.facts.options.executable();
-    if slot.only_lost && gathers && !walk.facts.resolution.functions()[function].kernel {
+    if slot.only_lost && walk.facts.options.lays_out_kernels() && !walk.facts.resolution.functions()[function].kernel {
         discard(walk, function);
     }
 }
@@ -64,7 +63,7 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
 /// Forgets a function's constants, with their section and, in an executable, its name.
 fn discard(walk: &mut Walk<'_, '_>, function: FunctionId) {
     if let Some(slot) = walk.constants.remove(&function) {
-        if walk.facts.options.executable() {
+        if walk.facts.options.lays_out_kernels() {
             abandon(walk, slot.section);
         }
         walk.plan.functions[function].constants = None;

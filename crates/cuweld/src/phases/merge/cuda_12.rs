@@ -14,7 +14,7 @@ impl Facts<'_, '_> {
     pub(super) fn barriers_in_flags(&self, function: FunctionId, flags: u64) -> u64 {
         let own = flags >> BARRIERS_SHIFT << BARRIERS_SHIFT;
         let properties = self.properties.of(function);
-        if !self.options.executable() || properties.is_some_and(|properties| properties.keeps_barriers_of_section) {
+        if !self.options.knows_all_callees() || properties.is_some_and(|properties| properties.keeps_barriers_of_section) {
             return own;
         }
         match (self.options.target.is_of_cuda_12(self.inputs.release()), properties) {

@@ -50,7 +50,7 @@ impl<'data> Walk<'_, 'data> {
         match self.plan.functions[function].parameters {
             None => {
                 let output = self.create_parameters(function, text, name, kind, Shape::of(section));
-                if self.facts.options.executable() {
+                if self.facts.options.lays_out_kernels() {
                     self.slot_relocations(function, id, output);
                 }
                 self.plan.locals.push(Local::Section(output));

@@ -63,10 +63,10 @@ impl Facts<'_, '_> {
     #[inline(always)] // Hot: one per symbol.
     pub(super) fn is_listed(&self, symbol: &Symbol) -> bool {
         let options = self.options;
-        if is_internal(symbol) && options.executable() && !options.preserve_relocations {
+        if is_internal(symbol) && !options.lists_internal_symbols() {
             return false;
         }
-        if is_shared_variable(symbol) && options.executable() && !options.shows_shared_variables() {
+        if is_shared_variable(symbol) && !options.lists_shared_variables() {
             return false;
         }
         !options.keeps_relocations() || !self.is_left_by_replaced_code(symbol.first)

@@ -5,34 +5,25 @@
 
 use super::plan::{Name, Piece};
 use super::walk::Walk;
-use crate::id::{FunctionId, InputSectionId, SectionId};
+use crate::id::{FunctionId, InputSectionId};
 use crate::phases::load::UnifiedTable;
-use crate::sections::{FunctionInfo, RelocatableUnifiedData, Shape, StubsInfo, UnifiedData, UnifiedEntries, UnifiedStubs};
+use crate::sections::{FunctionInfo, RelocatableUnifiedData, StubsInfo, UnifiedData, UnifiedEntries, UnifiedStubs};
 use cubin::unified::STUB_SIZE;
 
-/// The alignment of entries that stand in front of the file.
-pub(super) const ENTRIES_IN_FRONT_ALIGN: u64 = 32;
-
-impl<'data> Walk<'_, 'data> {
-    /// Makes the section with the entries of a table.
-    pub(super) fn unified_entries(&mut self, name: &'data str, table: UnifiedTable, align: u64) -> SectionId {
-        let (kind, section_type) = UnifiedEntries::of(table);
-        self.create(Name::plain(name), kind, Shape::new(section_type, 0, align))
-    }
-
+impl Walk<'_, '_> {
     /// The entries of an object join those of the others.
     pub(super) fn place_unified_entries(&mut self, id: InputSectionId, table: UnifiedTable) {
         let section = &self.facts.inputs.sections()[id];
-        let is_in_front = table == UnifiedTable::Functions && self.facts.options.executable();
-        if !is_in_front && !self.by_name.contains_key(section.name) {
-            let output = self.unified_entries(section.name, table, section.align());
+        if !self.by_name.contains_key(section.name) {
+            let (kind, shape) = UnifiedEntries::of(table, section.align());
+            let output = self.create(Name::plain(section.name), kind, shape);
             self.by_name.insert(section.name, output);
         }
     }
 
     /// The variables of an object join those of the others. In an executable, each of them has its own place.
     pub(super) fn place_unified_data(&mut self, id: InputSectionId) {
-        if !self.facts.options.executable() {
+        if !self.facts.options.places_unified() {
             return self.append_by_name(id, &RelocatableUnifiedData);
         }
         self.append_by_name(id, &UnifiedData);

@@ -2,14 +2,13 @@
 
 use super::constants;
 use super::plan::{Fixed, FunctionSections, Local, Name, OutputSection, Piece, Pieces, Plan, RelocationSections};
-use super::unified::ENTRIES_IN_FRONT_ALIGN;
 use crate::diagnostics::{Failure, Report};
 use crate::id::{FileId, FunctionId, Id, IdMap, IdRange, IdVec, InputSectionId, InputSymbolId, SectionId, SymbolId};
 use crate::imitations::Imitation;
 use crate::options::{KernelRoots, Options};
 use crate::phases::image_size::Room;
 use crate::phases::live::LiveSet;
-use crate::phases::load::{Inputs, Place, Role, Stretch, UnifiedTable, Variables, is_shared};
+use crate::phases::load::{Inputs, Place, Role, Stretch, Variables, is_shared};
 use crate::phases::propagate::KernelProperties;
 use crate::phases::references::References;
 use crate::phases::resolve::{Fate, Part, Resolution};
@@ -18,7 +17,7 @@ use crate::phases::usage::Usage;
 use crate::sections::{
     CallGraphRecords, CudaNote, Debug, FunctionCode, FunctionInfo, GlobalData, GlobalZero, Host, KeptRelocations, KernelShared,
     ModuleConstants, ModuleInfo, ModuleShared, Prototypes, RelocationActions, ReservedShared, ResolvedRelocations, SectionKind,
-    Shape, StringTable, SymbolSectionNumbers, SymbolTable, ToolNotes, UnifiedIndexCopy,
+    Shape, StringTable, SymbolSectionNumbers, SymbolTable, ToolNotes, UnifiedEntries, UnifiedIndexCopy,
 };
 use crate::views;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR};
@@ -122,7 +121,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 null_symbol_value: 0,
                 first_of_inputs: none,
                 taken: IdMap::default(),
-                skips_creation_number: facts.options.executable(),
+                skips_creation_number: facts.options.is_for_driver(),
                 twice_numbered: Vec::new(),
                 fixed: Fixed { section_numbers: none, tool_notes: None, cuda_note: None, compatibility: None },
                 shared_variables: Vec::new(),
@@ -153,8 +152,10 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             self.plan.fixed.cuda_note =
                 Some(self.create(Name::plain(CudaNote::name(release)), &CudaNote, CudaNote::shape(has_compat)));
         }
-        if unified.has_functions() && options.executable() {
-            self.unified_entries(".nv.uft.entry", UnifiedTable::Functions, ENTRIES_IN_FRONT_ALIGN);
+        if unified.has_functions() && options.places_unified() {
+            let name = UnifiedEntries::OF_FUNCTIONS;
+            let id = self.create(Name::plain(name), &UnifiedEntries::IN_FRONT, UnifiedEntries::SHAPE_IN_FRONT);
+            self.by_name.insert(name, id);
         }
         self.create(Name::plain(".nv.info"), &ModuleInfo, ModuleInfo::SHAPE);
         if has_compat && release.has(Rule::Cuda13Files) {
@@ -274,7 +275,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             self.plan.functions[function].text = self.plan.functions[original].text;
             return;
         }
-        if section.is_stub() && self.facts.options.executable() {
+        if section.is_stub() && self.facts.options.places_unified() {
             return self.stub(function, code);
         }
         let name = self.facts.resolution.name(function);
@@ -402,7 +403,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                     self.shared_of_entry(kernel);
                 }
                 let Some(shared) = kernel.and_then(|kernel| self.plan.functions[kernel].shared) else { return };
-                match self.facts.options.executable() {
+                match self.facts.options.lays_out_kernels() {
                     true => self.plan.place(id, shared, 0),
                     false => self.append(shared, id),
                 }
@@ -551,28 +552,28 @@ impl<'facts, 'data> Walk<'facts, 'data> {
 
     /// What is made when all inputs are read.
     fn finish(&mut self, report: &mut Report) -> Result<(), Failure> {
-        let executable = self.facts.options.executable();
-        let places_commons = !self.facts.options.keeps_relocations();
-        if self.plan.global_zero.is_none() && places_commons && self.facts.resolution.commons().next().is_some() {
+        let Facts { options, resolution, .. } = *self.facts;
+        if self.plan.global_zero.is_none() && !options.keeps_relocations() && resolution.commons().next().is_some() {
             self.plan.global_zero = Some(self.create(Name::plain(".nv.global"), &GlobalZero, GlobalZero::SHAPE));
         }
         self.create(Name::plain(".nv.callgraph"), &CallGraphRecords, CallGraphRecords::SHAPE);
         self.create(Name::plain(".nv.prototype"), &Prototypes, Prototypes::SHAPE);
-        if !executable && self.facts.options.imitates(Imitation::RelocatableSettlesDynamicShared) {
+        if options.settles_early(Imitation::RelocatableSettlesDynamicShared) {
             self.list_shared_instances();
         }
         self.place_reserved();
-        if executable {
+        let two_views = options.target.views == Views::Two;
+        if options.lays_out_kernels() {
             self.note_laid_out_shared();
             self.shared_where_needed();
-            if self.facts.options.target.views == Views::Two {
+            if two_views {
                 self.texture_slots();
             }
             constants::gather(self, report)?;
         }
-        if self.facts.options.target.views == Views::Two {
+        if two_views {
             self.machine_parameters();
-        } else if executable {
+        } else if options.is_for_driver() {
             self.create(Name::plain(".nv.rel.action"), &RelocationActions, RelocationActions::SHAPE);
         }
         Ok(())

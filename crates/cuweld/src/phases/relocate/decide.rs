@@ -86,7 +86,7 @@ impl Planned<'_, '_> {
         if is_unused || (expression == Expression::ClearUnused && reference.is_debug) {
             return Decision::Drop;
         }
-        match self.options.executable() {
+        match self.options.lays_out_kernels() {
             true => self.settle(reference, expression, id),
             false => self.settle_too_early(reference, expression, id),
         }

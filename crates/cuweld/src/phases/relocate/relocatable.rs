@@ -26,8 +26,7 @@ const BANK_OF_NOTHING: u8 = SectionType::NULL.0.wrapping_sub(SectionType::CONSTA
 pub fn is_missing_from_relocatable(symbol: &Symbol, options: &Options) -> bool {
     let is_missing = symbol.is_undefined() && symbol.function.is_none();
     is_missing
-        && !options.executable()
-        && options.imitates(Imitation::RelocatableMissingVariables)
+        && options.settles_early(Imitation::RelocatableMissingVariables)
         && matches!(space(symbol), Space::Global | Space::Constant)
 }
 
