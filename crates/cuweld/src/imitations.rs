@@ -5,6 +5,7 @@
 //! (`--compat=nvlink-VERSION`), and only there. Phases ask for the row that they mean; DESIGN.md lists all rows.
 
 use cubin::release::Release;
+use cubin::target::Views;
 use std::fmt;
 
 /// One row: a way of the reference linker that is imitated on request.
@@ -18,12 +19,14 @@ pub struct Row {
     pub first: &'static str,
     /// The last release that does it, if a later one does not.
     pub last: Option<&'static str>,
+    /// The form of files in which it is seen, if not in both.
+    pub views: Option<Views>,
     /// The test cases that show it: without the imitation their results differ from the reference's.
     pub cases: &'static [&'static str],
 }
 
 macro_rules! imitations {
-    ($($name:ident $first:literal $(to $last:literal)?, [$($case:literal)*], $what:literal, $why:literal;)*) => {
+    ($($name:ident $first:literal $(to $last:literal)? $(in $views:ident)?, [$($case:literal)*], $what:literal, $why:literal;)*) => {
         /// A way of the reference linker that is imitated on request.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Imitation {
@@ -42,10 +45,11 @@ macro_rules! imitations {
 
             /// What is known of it.
             #[must_use]
-            pub fn row(self) -> Row {
+            pub const fn row(self) -> Row {
                 match self {
                     $(Self::$name => Row {
-                        what: $what, why: $why, first: $first, last: [$($last,)?].first().copied(), cases: &[$($case,)*],
+                        what: $what, why: $why, first: $first, last: [$($last,)?].first().copied(),
+                        views: [$(Views::$views,)?].first().copied(), cases: &[$($case,)*],
                     },)*
                 }
             }
@@ -63,7 +67,7 @@ imitations! {
     OverlappingConstants "13.0", ["host_constants"],
         "When host code tells which kernels are used, leaves out small constants that equal earlier ones, but places those behind them as if they were there.",
         "Constants overlap, and code reads some from the wrong offset.";
-    ConstantsOfThirdDefinitions "13.0", ["weak_kernel_constants"],
+    ConstantsOfThirdDefinitions "13.0" in One, ["weak_kernel_constants"],
         "Where a kernel's first definition has no compiler-made constants, a later one that is discarded has some, and another with some takes the first one's place, gathers those of the functions that it calls in a section of their own. `-v` does not list the kernel's.",
         "Both sections start where the bank does, and code reads the wrong ones.";
     NullSymbolValue "13.0", [],
@@ -78,10 +82,10 @@ imitations! {
     CallsOfAddressTaken "13.0", ["address_taken"],
         "Removes what only functions call that stay because their address is taken, and functions whose address is taken by way of a definition that was discarded.",
         "Their calls lead nowhere, and other modules can be given their address.";
-    FramesOfInnerFunctions "13.0", ["whole_program_recursion"],
+    FramesOfInnerFunctions "13.0" in Two, ["whole_program_recursion"],
         "From `sm_100` on, says in the machine's view of all functions of a whole program's kernel (`-ewp`) that their frame is that of the last.",
         "Each has a frame of its own.";
-    NullSymbolInShared "13.0", ["whole_program"],
+    NullSymbolInShared "13.0" in One, ["whole_program"],
         "On `sm_90`, gives the null symbol the start of the shared memory of whole programs (`-ewp`).",
         "The null symbol has no address.";
     FirstStubDecidesPool "13.0", ["unified_pool"],
@@ -96,7 +100,7 @@ imitations! {
     FirstDynamicAlignment "13.0", ["shared_dynamic_aligned"],
         "Aligns dynamic shared memory as its first declaration says, whatever others say.",
         "Code that declares more may fault.";
-    UncountedReservedShared "13.0", ["reserved_shared_uncounted"],
+    UncountedReservedShared "13.0" in One, ["reserved_shared_uncounted"],
         "With `-disable-smem-reservation`, allows as much shared memory as if what is reserved did not count.",
         "The GPU does not have it.";
     RelocatableSettles "13.0", ["relocatable"],
@@ -117,16 +121,16 @@ imitations! {
     VirtualTargetOfTwoViews "13.0" to "13.0", ["virtual_target_two_views"],
         "Where the target is virtual (`compute_100`), refuses all objects from `sm_100` on.",
         "One for that GPU or an older one is as good there as before `sm_100`.";
-    FramesOfReplacedDefinitions "13.0", ["weak_frames"],
+    FramesOfReplacedDefinitions "13.0" in Two, ["weak_frames"],
         "From `sm_100` on, leaves an empty second frame of a weak function that was replaced.",
         "Debuggers have no use for it.";
-    LinesOfReplacedDefinitions "13.0", ["weak_lines"],
+    LinesOfReplacedDefinitions "13.0" in Two, ["weak_lines"],
         "From `sm_100` on, writes the lines of a weak function that was replaced for the code of the new one.",
         "They are wrong.";
-    RangesOfReplacedDefinitions "13.0", ["weak_debug" "same_static_function_debug"],
+    RangesOfReplacedDefinitions "13.0" in Two, ["weak_debug" "same_static_function_debug"],
         "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one, and has live ranges of registers for one function of a name.",
         "They are wrong.";
-    JumpTablesOfReplacedDefinitions "13.0", ["weak_jump_tables"],
+    JumpTablesOfReplacedDefinitions "13.0" in Two, ["weak_jump_tables"],
         "From `sm_100` on, keeps the relocations of jump tables of a weak function that was replaced.",
         "They end the link with an error where the new table is smaller, and send branches astray otherwise.";
     BarriersOfOldKernels "13.0", ["old_barriers"],
@@ -143,7 +147,7 @@ imitations! {
 /// The row as a sentence, as the design lists it.
 impl fmt::Display for Imitation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Row { what, why, first, last, cases } = self.row();
+        let Row { what, why, first, last, cases, .. } = self.row();
         write!(out, "**{self:?}** ({first}")?;
         match last {
             Some(last) if last == first => write!(out, " only")?,
@@ -162,6 +166,23 @@ impl fmt::Display for Imitation {
 pub struct Imitations(u64);
 
 impl Imitations {
+    const ONE_VIEW: Self = Self::seen_in(Views::One);
+    const TWO_VIEWS: Self = Self::seen_in(Views::Two);
+
+    const fn seen_in(views: Views) -> Self {
+        let (mut seen, mut index) = (0, 0);
+        while index < Imitation::ALL.len() {
+            let imitation = Imitation::ALL[index];
+            let is_seen = matches!(
+                (imitation.row().views, views),
+                (None, _) | (Some(Views::One), Views::One) | (Some(Views::Two), Views::Two)
+            );
+            seen |= (is_seen as u64) << imitation as u32;
+            index += 1;
+        }
+        Self(seen)
+    }
+
     /// None, as is the default.
     pub const NONE: Self = Self(0);
 
@@ -186,6 +207,14 @@ impl Imitations {
     #[must_use]
     pub fn without(self, imitation: Imitation) -> Self {
         Self(self.0 & !(1 << imitation as u32))
+    }
+
+    /// Those that are seen in files of this form.
+    pub(crate) const fn for_views(views: Views) -> Self {
+        match views {
+            Views::One => Self::ONE_VIEW,
+            Views::Two => Self::TWO_VIEWS,
+        }
     }
 
     /// Whether one is among them.

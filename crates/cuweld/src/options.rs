@@ -3,9 +3,10 @@
 pub use crate::output_kind::OutputKind;
 
 use crate::imitations::{Imitation, Imitations};
+use crate::views::{self, LinkedView};
 use cubin::note::{LAYOUT_VERSION, ToolNote};
 use cubin::release::{Release, Rule};
-use cubin::target::{Target, Views};
+use cubin::target::Target;
 use cubin::unified::{Index, NotAnIndex};
 
 /// Everything that shapes a link, besides its inputs.
@@ -279,7 +280,12 @@ impl Options {
 
     /// Whether the reference linker is imitated in this.
     pub(crate) fn imitates(&self, imitation: Imitation) -> bool {
-        self.imitations.contains(imitation)
+        self.imitations.contains(imitation) && Imitations::for_views(self.target.views).contains(imitation)
+    }
+
+    /// In what the view differs that is linked.
+    pub(crate) fn linked(&self) -> &'static LinkedView {
+        views::linked(self.target.views)
     }
 
     /// The bytes that the driver reserves at the start of every kernel's shared memory.
@@ -290,8 +296,7 @@ impl Options {
     /// The most bytes of static shared memory that a kernel may have.
     pub(crate) fn shared_limit(&self) -> u64 {
         // Told to reserve nothing, the reference linker still does not count what is reserved elsewhere.
-        let uncounted =
-            self.imitates(Imitation::UncountedReservedShared) && self.omit_reserved_shared && self.target.views == Views::One;
+        let uncounted = self.omit_reserved_shared && self.imitates(Imitation::UncountedReservedShared);
         self.target.static_shared_limit(self.extended_shared) + if uncounted { self.target.reserved_shared } else { 0 }
     }
 

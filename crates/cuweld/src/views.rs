@@ -26,7 +26,8 @@
 //! object's sections, each with the number of its twin (`machine`); the phases from `resolve` to `layout` see objects of one
 //! view and need not know that there is another. What is left of the machine view is contents: `relocate` goes through the
 //! relocations of the twins by the same rules, `info` writes records with the twins' offsets, `machine` puts together the
-//! twins' debug information, and `finalize` writes every section that has a twin once per view.
+//! twins' debug information, and `finalize` writes every section that has a twin once per view. So a [`View`] is a parameter of what
+//! each kind of section does, and says whether there is another; in what the linked view itself differs is a row of [`LINKED`].
 
 use cubin::section::SectionType;
 use cubin::target::Views;
@@ -34,19 +35,71 @@ use cubin::target::Views;
 /// A view of the program.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub enum View {
-    /// Machine code. The only view, where files hold one.
+    /// Machine code, where files hold nothing else.
+    Only,
+    /// Machine code beside Mercury code.
     Machine,
     /// The code that machine code for other GPUs is made from.
     Mercury,
 }
 
 impl View {
-    /// The view in which all decisions are made.
-    pub fn linked(views: Views) -> Self {
+    /// The view that holds machine code.
+    pub fn machine(views: Views) -> Self {
         match views {
-            Views::One => View::Machine,
-            Views::Two => View::Mercury,
+            Views::One => View::Only,
+            Views::Two => View::Machine,
         }
+    }
+
+    /// Whether it holds machine code.
+    pub fn is_machine(self) -> bool {
+        self != View::Mercury
+    }
+}
+
+/// In what the view differs in which all decisions are made.
+#[derive(Debug)]
+pub struct LinkedView {
+    /// Which one it is.
+    pub view: View,
+    /// What the names of sections with constants that the compiler made for a function start with.
+    pub function_constants: &'static str,
+    /// Whether constant banks have their numbers, and their relocations are recorded: the Mercury view calls them by their use.
+    pub has_banks: bool,
+    /// Whether kernels have parameters there; otherwise they have nothing but texture slots.
+    pub has_parameters: bool,
+    /// Whether the linker writes all relocations with addends.
+    pub has_addends: bool,
+    /// Whether the part of shared memory that the driver reserves is counted.
+    pub counts_reserved_shared: bool,
+}
+
+/// The two forms of files.
+static LINKED: [LinkedView; 2] = [
+    LinkedView {
+        view: View::Only,
+        function_constants: ".nv.constant2.",
+        has_banks: true,
+        has_parameters: true,
+        has_addends: false,
+        counts_reserved_shared: true,
+    },
+    LinkedView {
+        view: View::Mercury,
+        function_constants: ".nv.constant.optimizer.",
+        has_banks: false,
+        has_parameters: false,
+        has_addends: true,
+        counts_reserved_shared: false,
+    },
+];
+
+/// The view in which all decisions are made.
+pub fn linked(views: Views) -> &'static LinkedView {
+    match views {
+        Views::One => &LINKED[0],
+        Views::Two => &LINKED[1],
     }
 }
 
@@ -62,7 +115,7 @@ impl<T> PerView<T> {
     /// Makes it for every view, first for the one in which decisions are made.
     pub fn new(views: Views, mut make: impl FnMut(View) -> T) -> Self {
         let mercury = (views == Views::Two).then(|| make(View::Mercury));
-        PerView { machine: make(View::Machine), mercury }
+        PerView { machine: make(View::machine(views)), mercury }
     }
 
     /// That of a view. Where there is but one, it is the same for all.
@@ -75,8 +128,9 @@ impl<T> PerView<T> {
 
     /// Those of all views, first that of the one in which decisions are made.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (View, &mut T)> {
+        let machine = if self.mercury.is_some() { View::Machine } else { View::Only };
         let mercury = self.mercury.as_mut().map(|mercury| (View::Mercury, mercury));
-        mercury.into_iter().chain([(View::Machine, &mut self.machine)])
+        mercury.into_iter().chain([(machine, &mut self.machine)])
     }
 }
 
@@ -150,14 +204,6 @@ pub fn machine_name(mercury: &str) -> Option<(&'static str, &str)> {
     pairs.find_map(|pair| Some((pair.machine_name, mercury.strip_prefix(pair.mercury_name)?)))
 }
 
-/// What the names of sections with constants that the compiler made for a function start with.
-pub fn function_constants(views: Views) -> &'static str {
-    match views {
-        Views::One => ".nv.constant2.",
-        Views::Two => ".nv.constant.optimizer.",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,7 +215,7 @@ mod tests {
         assert_eq!(both.of(View::Machine), &[View::Machine; 2]);
         assert_eq!(both.of(View::Mercury), &[View::Mercury; 2]);
         let one = PerView::new(Views::One, |view| view);
-        assert_eq!((one.of(View::Machine), one.of(View::linked(Views::One))), (&View::Machine, &View::Machine));
+        assert_eq!((one.of(View::Machine), one.of(linked(Views::One).view)), (&View::Only, &View::Only));
     }
 
     #[test]
@@ -190,6 +236,6 @@ mod tests {
         assert_eq!(machine_name(".rela.nv.constant.optimizer.f"), Some((".rela.nv.constant2.", "f")));
         assert_eq!(machine_name(".nv.constant0.f"), None);
         assert_eq!(machine_name(".text.f"), None);
-        assert_eq!(function_constants(Views::Two), PAIRS[4].mercury_name);
+        assert_eq!(linked(Views::Two).function_constants, PAIRS[4].mercury_name);
     }
 }

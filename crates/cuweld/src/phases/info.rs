@@ -17,11 +17,10 @@ use super::stages::Planned;
 use crate::id::{FileId, FunctionId, IdMap, IdSet, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::Imitation;
 use crate::propagated::{Combine, PROPAGATED, PropagatedAttribute, propagated_row};
-use crate::views::{PerView, View};
+use crate::views::{self, PerView, View};
 use cubin::info::{self, Attribute, Record, format};
 use cubin::release::Rule;
 use cubin::symbol::SymbolKind;
-use cubin::target::Views;
 pub use encoded::Section;
 use encoded::{Encoded, FunctionRecords};
 use rayon::prelude::*;
@@ -62,7 +61,7 @@ pub struct Info {
     functions: FunctionRecords,
     /// Those of all stubs of unified functions together.
     stubs: PerView<Encoded>,
-    views: Views,
+    linked: View,
 }
 
 /// What enters the program from outside.
@@ -78,8 +77,7 @@ pub fn make(facts: &Facts<'_, '_>) -> Info {
     let views = facts.options.target.views;
     let files: Vec<FileId> = facts.inputs.files().ids().rev().collect();
     let module_of = |frames| files.par_iter().map(|&file| facts.module_records(file, frames)).collect();
-    let blurs = views == Views::Two && facts.inputs.has_whole_programs();
-    let blurs = blurs && facts.options.imitates(Imitation::FramesOfInnerFunctions);
+    let blurs = facts.inputs.has_whole_programs() && facts.options.imitates(Imitation::FramesOfInnerFunctions);
     let machine_module = blurs.then(|| module_of(Frames::OfLastInner));
     let module = module_of(Frames::Own);
     let functions = FunctionRecords::of(facts.resolution.functions().len(), views, |function, view, records, out| {
@@ -94,7 +92,7 @@ pub fn make(facts: &Facts<'_, '_>) -> Info {
         behind_stacks: facts.languages_behind_stubs(),
         functions,
         stubs: PerView::new(views, |view| facts.stub_records(view)),
-        views,
+        linked: views::linked(views).view,
     }
 }
 
@@ -110,7 +108,7 @@ impl Info {
         let mut stacks = self.stacks.clone();
         stacks.sort_by_key(|stack| numbering.symbol(stack.symbol));
         // To the code generator, all stubs are one function: the last one counts.
-        let last_stub = stacks.iter().copied().rfind(|stack| stack.is_stub && is_machine_side(view, self.views));
+        let last_stub = stacks.iter().copied().rfind(|stack| stack.is_stub && view == View::Machine);
         let mut tail = Encoded::default();
         let count = stacks.len();
         for (index, stack) in stacks.into_iter().enumerate() {
@@ -120,7 +118,7 @@ impl Info {
             tail.of_symbol(Attribute::MIN_STACK_SIZE, Referent::Symbol(stack.symbol), &rest);
         }
         let mut rest = out;
-        let module = self.machine_module.as_ref().filter(|_| is_machine_side(view, self.views)).unwrap_or(&self.module);
+        let module = self.machine_module.as_ref().filter(|_| view == View::Machine).unwrap_or(&self.module);
         for part in module.iter().chain([&tail]).map(Encoded::all) {
             let (here, behind) = rest.split_at_mut(part.len());
             part.write(numbering, here);
@@ -130,7 +128,7 @@ impl Info {
 
     /// A function's section, as it is linked.
     pub fn linked(&self, function: FunctionId) -> Section<'_> {
-        self.of(function, View::linked(self.views))
+        self.of(function, self.linked)
     }
 
     /// A function's section in a view.
@@ -142,11 +140,6 @@ impl Info {
     pub fn stubs(&self, view: View) -> Section<'_> {
         self.stubs.of(view).all()
     }
-}
-
-/// Whether a view is the machine's side of another.
-fn is_machine_side(view: View, views: Views) -> bool {
-    view == View::Machine && views == Views::Two
 }
 
 /// Whose frames records of frame sizes speak of.
@@ -306,12 +299,12 @@ impl<'data> Facts<'_, 'data> {
     fn function_records(&self, function: FunctionId, view: View, records: &mut Vec<Record<'data>>, out: &mut Encoded) {
         let attributes = self.attributes.of(function);
         let properties = self.properties.of(function);
-        let is_machine_side = is_machine_side(view, self.options.target.views);
+        let is_machine_side = view == View::Machine;
         let is_tail = |record: &&Record<'_>| is_machine_side && MACHINE_RECORDS.contains(&record.attribute);
         records.clear();
         if let Some(file) = self.read(function, view, records) {
             let has_version = || records.iter().any(|record| record.attribute == Attribute::MERCURY_ISA_VERSION);
-            if self.options.target.views == Views::Two && self.inputs.release().has(Rule::Cuda13Files) && !has_version() {
+            if view != View::Only && self.inputs.release().has(Rule::Cuda13Files) && !has_version() {
                 out.value(format::HALF, Attribute::MERCURY_ISA_VERSION, OLDEST_MERCURY);
             }
             for record in records.iter().rev().filter(|record| !is_tail(record)) {
@@ -367,7 +360,7 @@ impl<'data> Facts<'_, 'data> {
     /// The records of all stubs of unified functions, and what they need for what they lead to.
     fn stub_records(&self, view: View) -> Encoded {
         let mut out = Encoded::default();
-        let is_machine_side = is_machine_side(view, self.options.target.views);
+        let is_machine_side = view == View::Machine;
         let is_tail = |record: &&Record<'_>| is_machine_side && MACHINE_RECORDS.contains(&record.attribute);
         let mut records = Vec::new();
         for &stub in self.live.stubs().iter().rev() {

@@ -49,8 +49,7 @@ impl SectionKind for FunctionCode {
 
     fn write(&self, output: &Output<'_, '_>, part: FileSection, _first: usize, out: &mut [u8]) -> cubin::Result<()> {
         output.write_pieces(part, out)?;
-        if output.plan.sections()[part.section].section_type == SectionType::UNIFIED_FUNCTIONS && output.numbering.has_two_views()
-        {
+        if output.plan.sections()[part.section].section_type == SectionType::UNIFIED_FUNCTIONS {
             write_stub(output.unified.form(), part.view, out);
         }
         if part.view == View::Mercury {
@@ -67,6 +66,7 @@ fn write_stub(form: TableForm, view: View, out: &mut [u8]) {
     }
     let stub = out.to_vec();
     match view {
+        View::Only => {}
         View::Machine => {
             form.write_machine(&[&stub], out);
             stubs::write_second_branch(&stub, out);

@@ -100,9 +100,9 @@ impl SectionKind for TextureSlots {
 
     fn write(&self, output: &Output<'_, '_>, part: FileSection, _first: usize, out: &mut [u8]) -> cubin::Result<()> {
         match part.view {
-            View::Machine => output.write_pieces(part, out)?,
             // The driver fills them.
             View::Mercury => out.fill(0),
+            _ => output.write_pieces(part, out)?,
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl SectionKind for TextureRelocations {
     /// The last slot first.
     fn write(&self, output: &Output<'_, '_>, part: FileSection, _first: usize, out: &mut [u8]) -> cubin::Result<()> {
         let section = &output.plan.sections()[part.section];
-        let (textures, two_views) = (output.layout.textures(), output.numbering.has_two_views());
+        let textures = output.layout.textures();
         let slots = section.function.into_iter().flat_map(|kernel| textures.filled_slots(kernel).rev());
         for ((symbol, offset), out) in slots.zip(out.chunks_exact_mut(section.entry_size as usize)) {
             let kind = TEXTURE_KINDS.iter().find(|kind| kind.symbol == output.resolution.symbols()[symbol].kind);
@@ -155,8 +155,8 @@ impl SectionKind for TextureRelocations {
             let Some(kind) = kind else { continue };
             let (kind, offset) = match part.view {
                 View::Mercury => (kind.mercury_relocation, offset - textures.base()),
-                View::Machine if two_views => (kind.machine_relocation, offset),
-                View::Machine => (kind.relocation, offset),
+                View::Machine => (kind.machine_relocation, offset),
+                View::Only => (kind.relocation, offset),
             };
             let entry = Relocation { offset, kind, symbol, addend: 0 };
             if section.section_type.0 == SHT_RELA { entry.rela().write(out) } else { entry.rel().write(out) }

@@ -5,7 +5,6 @@ use crate::id::SectionId;
 use crate::phases::finalize::Output;
 use crate::phases::merge::{OutputSection, Plan};
 use crate::phases::number::FileSection;
-use crate::views::View;
 use cubin::elf::{Header, SHF_ALLOC, SHF_INFO_LINK, SHF_WRITE, SHT_STRTAB, SectionHeader};
 use cubin::section::SectionType;
 
@@ -88,7 +87,7 @@ impl SectionKind for ReservedShared {
     }
 
     fn size(&self, output: &Output<'_, '_>, FileSection { section, view }: FileSection) -> u64 {
-        let before = if view == View::Machine { output.options.reserved_for_tools() } else { 0 };
+        let before = if view.is_machine() { output.options.reserved_for_tools() } else { 0 };
         output.layout.size(section) + before
     }
 

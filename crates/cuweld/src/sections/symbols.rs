@@ -54,7 +54,7 @@ impl SectionKind for SymbolTable {
     /// The symbols of parameters are local, but come last in the machine view, so that no global symbol is the first behind the locals.
     fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
         let counts_all = output.numbering.has_machine_entries() && output.inputs.release().has(Rule::Cuda13Files);
-        let info = match part.view == View::Machine && counts_all {
+        let info = match part.view.is_machine() && counts_all {
             true => output.numbering.symbols(View::Machine) as u32,
             false => output.numbering.first_global(),
         };
@@ -226,7 +226,7 @@ impl Output<'_, '_> {
     /// The section that a symbol is in, and its address there.
     pub fn place(&self, id: SymbolId) -> (Option<SectionId>, u64) {
         let symbol = &self.resolution.symbols()[id];
-        let position = self.position(id, symbol, is_shared_variable(symbol), View::Machine);
+        let position = self.position(id, symbol, is_shared_variable(symbol), View::machine(self.options.target.views));
         (position.section, position.value)
     }
 
@@ -242,7 +242,7 @@ impl Output<'_, '_> {
             section: if position.common { SHN_COMMON } else { 0 },
             value: position.value,
             size: match symbol.function {
-                Some(function) if view == View::Machine => self.machine_size(function, symbol),
+                Some(function) if view.is_machine() => self.machine_size(function, symbol, view),
                 _ => symbol.size,
             },
         };
@@ -262,7 +262,7 @@ impl Output<'_, '_> {
         match symbol.kind {
             // Where there are two views, variables that the driver places are told from others by their type.
             SymbolKind::OBJECT | SymbolKind::CUDA_OBJECT if self.is_left_to_driver(symbol, view) => SymbolKind::CUDA_OBJECT,
-            SymbolKind::CUDA_OBJECT if self.options.is_for_driver() && view == View::Machine => SymbolKind::OBJECT,
+            SymbolKind::CUDA_OBJECT if self.options.is_for_driver() && view.is_machine() => SymbolKind::OBJECT,
             kind => kind,
         }
     }
@@ -271,7 +271,7 @@ impl Output<'_, '_> {
     #[inline(always)]
     fn is_left_to_driver(&self, symbol: &Symbol, view: View) -> bool {
         let is_shown = || view == View::Machine && is_dynamic(symbol) && self.layout.shared().shown_dynamic().is_some();
-        symbol.is_undefined() && self.numbering.has_two_views() && !is_shown()
+        view != View::Only && symbol.is_undefined() && !is_shown()
     }
 
     /// The memory space and so on of a symbol: an executable's machine is not told more than it needs to know.
@@ -284,20 +284,21 @@ impl Output<'_, '_> {
         match view {
             View::Mercury if is_shown_as_internal => symbol.other | other::INTERNAL,
             View::Mercury => symbol.other,
-            View::Machine if is_shown_as_internal || is_internal(symbol) => other::INTERNAL,
-            View::Machine if is_shared => 0,
-            View::Machine => symbol.other & OTHER_KEPT,
+            _ if is_shown_as_internal || is_internal(symbol) => other::INTERNAL,
+            _ if is_shared => 0,
+            _ => symbol.other & OTHER_KEPT,
         }
     }
 
     /// The size of a function's machine code. Where there are two views, an alias has that of its function, as code made anew has.
-    fn machine_size(&self, function: FunctionId, symbol: &Symbol) -> u64 {
-        let two_views = self.numbering.has_two_views();
-        if two_views && let Some(slot) = self.unified.slot(function) {
+    fn machine_size(&self, function: FunctionId, symbol: &Symbol, view: View) -> u64 {
+        if view == View::Machine
+            && let Some(slot) = self.unified.slot(function)
+        {
             return self.unified.form().machine_symbol_size(slot, self.unified.stubs().len());
         }
         let Some(definition) = symbol.definition else { return symbol.size };
-        let alias_of = self.resolution.functions()[function].alias_of.filter(|_| two_views);
+        let alias_of = self.resolution.functions()[function].alias_of.filter(|_| view == View::Machine);
         let original = alias_of.and_then(|original| {
             let symbol = self.resolution.functions()[original].symbol;
             self.resolution.symbols()[symbol].definition
@@ -320,9 +321,9 @@ impl Output<'_, '_> {
     /// Where a function is that is defined.
     fn function_position(&self, function: FunctionId, definition: InputSymbolId, view: View) -> Position {
         let value = match self.unified.slot(function) {
-            Some(slot) if view == View::Machine && self.numbering.has_two_views() => self.unified.form().machine_value(slot),
+            Some(slot) if view == View::Machine => self.unified.form().machine_value(slot),
             Some(slot) => slot,
-            None if view == View::Machine => self.inputs.machine_symbol(definition).value,
+            None if view.is_machine() => self.inputs.machine_symbol(definition).value,
             None => self.inputs.symbols()[definition].value,
         };
         Position { section: self.plan.function(function).text, value, common: false }
@@ -359,8 +360,8 @@ impl Output<'_, '_> {
         match view {
             // Its value is its alignment until shared memory is laid out.
             _ if !self.options.lays_out_kernels() => row.value,
-            View::Machine => self.options.reserved_for_tools() + offset,
             View::Mercury => offset,
+            _ => self.options.reserved_for_tools() + offset,
         }
     }
 
@@ -388,8 +389,8 @@ impl Output<'_, '_> {
         let value = match view {
             _ if is_dynamic(symbol) => self.layout.shared().declared_align(id).unwrap_or(0),
             _ if is_missing_from_relocatable(symbol, self.options) => MISSING_VARIABLE,
-            View::Machine => self.inputs.machine_symbol(symbol.first).value,
             View::Mercury => self.inputs.symbols()[symbol.first].value,
+            _ => self.inputs.machine_symbol(symbol.first).value,
         };
         Position { section: None, value, common: false }
     }
@@ -403,10 +404,9 @@ impl Output<'_, '_> {
             Some(kernel) => self.plan.function(kernel).shared,
             None => self.plan.module_shared(),
         };
-        let reserved = if view == View::Machine { self.options.reserved_shared() } else { 0 };
+        let reserved = if view.is_machine() { self.options.reserved_shared() } else { 0 };
         // The reserved part comes before the pool; without a pool, dynamic shared memory is counted from where it ends.
-        let counts_from_pool =
-            address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool() && !self.numbering.has_two_views();
+        let counts_from_pool = view == View::Only && address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool();
         let base = if counts_from_pool { 0 } else { reserved };
         Position { section, value: offset.wrapping_add(base), common: false }
     }

@@ -127,7 +127,7 @@ impl SectionKind for UnifiedStubs {
     }
 
     fn bytes(&self, output: &Output<'_, '_>, FileSection { section, view }: FileSection) -> Bytes {
-        if !output.numbering.has_two_views() {
+        if view == View::Only {
             return Bytes::Written;
         }
         let pieces = output.plan.sections()[section].pieces.iter();

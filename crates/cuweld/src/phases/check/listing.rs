@@ -14,7 +14,6 @@ use crate::propagated::propagated_row;
 use crate::sections::Memory;
 use cubin::info::Attribute;
 use cubin::symbol::SymbolKind;
-use cubin::target::Views;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -120,17 +119,12 @@ impl Facts<'_, '_> {
             let size = self.layout.size(id);
             match section.kind.memory(section) {
                 Some(Memory::Global) => global += size,
-                Some(Memory::Constants(bank)) if self.knows_banks() => *banks.entry(bank).or_default() += size,
+                Some(Memory::Constants(bank)) if self.options.linked().has_banks => *banks.entry(bank).or_default() += size,
                 _ => {}
             }
         }
         let banks: String = banks.iter().map(|(bank, size): (&u8, &u64)| format!(", {size} bytes cmem[{bank}]")).collect();
         format!("{global} bytes gmem{banks}")
-    }
-
-    /// Whether constant banks have their numbers when this is listed: the machine view alone has those, where there are two.
-    fn knows_banks(&self) -> bool {
-        self.options.target.views == Views::One
     }
 
     fn kernel(&self, kernel: FunctionId, barriers: u16) -> String {
@@ -145,19 +139,19 @@ impl Facts<'_, '_> {
         let mut text = format!(
             "used {registers} registers, used {barriers} barriers, {} stack, {} bytes smem, ",
             stack.cast_signed(),
-            match self.options.lays_out_kernels() && !self.knows_banks() {
+            match self.options.lays_out_kernels() && !self.options.linked().has_banks {
                 true => self.layout.shared().used_by(kernel),
                 false => size(sections.shared),
             }
         );
-        if sections.parameters.is_some() && self.knows_banks() {
+        if sections.parameters.is_some() && self.options.linked().has_banks {
             _ = write!(text, "{} bytes cmem[0], ", size(sections.parameters));
         }
-        if size(sections.constants) > 0 && self.knows_banks() {
+        if size(sections.constants) > 0 && self.options.linked().has_banks {
             _ = write!(text, "{} bytes cmem[2], ", size(sections.constants));
         }
         text.push_str("0 bytes lmem");
-        if self.knows_banks() {
+        if self.options.linked().has_banks {
             let kinds = self.texture_slots(kernel);
             for kind in [SymbolKind::TEXTURE, SymbolKind::SURFACE, SymbolKind::SAMPLER] {
                 let count = kinds.iter().filter(|&&slot| slot == kind).count();

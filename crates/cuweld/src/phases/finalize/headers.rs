@@ -57,7 +57,7 @@ pub fn arrange(facts: &Output<'_, '_>, bodies: &[Body], mut sections: Vec<Sectio
     let table_end = section_header_offset + sections.len() as u64 * SectionHeader::SIZE as u64;
     let (kind, segments) = match facts.options.is_for_driver() {
         true => {
-            let parts = facts.numbering.sections().iter().zip(&sections[1..]).filter(|(part, _)| part.view == View::Machine);
+            let parts = facts.numbering.sections().iter().zip(&sections[1..]).filter(|(part, _)| part.view.is_machine());
             let classes: Vec<(Class, &SectionHeader)> =
                 parts.map(|(part, header)| (facts.plan.sections()[part.section].class(), header)).collect();
             (ET_EXEC, segments::make(facts.options.target.views, &classes, table_end))
@@ -101,8 +101,8 @@ impl Output<'_, '_> {
     /// The number of the symbol table of a view. That of the Mercury view is the last section.
     pub fn symbol_table(&self, view: View) -> u32 {
         match view {
-            View::Machine => SYMBOLS,
             View::Mercury => self.numbering.sections().len() as u32,
+            _ => SYMBOLS,
         }
     }
 
@@ -134,11 +134,11 @@ impl Output<'_, '_> {
         let is_code = section.kind.in_views() == InViews::EachAsCode;
         let (link, info) = section.kind.link_and_info(self, part);
         let (kind, flags, align) = match part.view {
-            View::Machine => (self.type_in_file(section.section_type), section.flags, self.layout.align(part.section)),
             View::Mercury if is_code => (SectionType::CAPSULE, SHF_CUDA_MERCURY, CAPSULE_ALIGN),
             View::Mercury => {
                 (mercury_kind(section.section_type), section.flags | SHF_CUDA_MERCURY, self.layout.align(part.section))
             }
+            _ => (self.type_in_file(section.section_type), section.flags, self.layout.align(part.section)),
         };
         let size = match body {
             Body::Made(bytes) => bytes.len() as u64,

@@ -20,7 +20,7 @@ impl Finished<'_, '_> {
         let mut text = format!("Map for {}\n{HEADING}", self.facts.options.target.name);
         let mut symbols = self.symbols_by_section();
         let sections = self.image.sections.iter().skip(1).zip(self.facts.numbering.sections());
-        for (header, &part) in sections.filter(|(_, part)| part.view == View::Machine) {
+        for (header, &part) in sections.filter(|(_, part)| part.view.is_machine()) {
             let section = &self.facts.plan.sections()[part.section];
             _ = writeln!(
                 text,

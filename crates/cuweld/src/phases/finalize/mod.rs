@@ -12,7 +12,6 @@ use super::stages::Settled;
 use crate::id::FunctionId;
 use crate::phases::attributes::Attributes;
 use crate::sections::Bytes;
-use crate::views::View;
 use cubin::elf::SectionHeader;
 use cubin::relocation::{self, Mode};
 use cubin::write::Image;
@@ -102,7 +101,7 @@ impl Output<'_, '_> {
     /// The bytes of a section. What takes no room in the machine view takes some in the other.
     fn body(&self, part: FileSection) -> Body {
         let section = &self.plan.sections()[part.section];
-        if part.view == View::Machine && self.type_in_file(section.section_type).is_no_bits() {
+        if part.view.is_machine() && self.type_in_file(section.section_type).is_no_bits() {
             return Body::Nowhere;
         }
         match section.kind.bytes(self, part) {

@@ -35,8 +35,8 @@ impl Names {
     /// The name of a section of the file.
     pub fn section(&self, FileSection { section, view }: FileSection) -> u32 {
         match view {
-            View::Machine => self.sections[section],
             View::Mercury => self.mercury_sections[section],
+            _ => self.sections[section],
         }
     }
 

@@ -32,7 +32,6 @@ use crate::phases::merge::{SharedPlacement, SharedVariable};
 use crate::phases::resolve::is_dynamic;
 use crate::phases::usage::{Callers, PerComponent};
 use cubin::release::Rule;
-use cubin::target::Views;
 use std::collections::HashMap;
 use users::{UserClass, Users};
 
@@ -288,7 +287,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
     /// What the driver reserves, as the linked view has it: where there are two views, only the machine view has a reserved part, so
     /// that to the linked one, a section with nothing else is empty.
     fn linked_reserved(&self) -> u64 {
-        if self.facts.options.target.views == Views::Two { 0 } else { self.facts.options.reserved_shared() }
+        if self.facts.options.linked().counts_reserved_shared { self.facts.options.reserved_shared() } else { 0 }
     }
 
     fn lay_out_pool(&mut self) {
@@ -378,7 +377,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             let present = end > 0 || wanted_empty;
             self.layout.used.insert(kernel, end);
             // Where the compiler laid out nothing, nothing is added.
-            let reserves = present && (end > 0 || is_wanted || self.facts.options.target.views == Views::Two);
+            let reserves = present && (end > 0 || is_wanted || !self.facts.options.linked().counts_reserved_shared);
             let size = if reserves { end + reserved } else { 0 };
             let listed = reserves && end + linked_reserved > 0;
             self.layout.sections.insert(section, SharedExtent { size, align, present, listed });
@@ -402,9 +401,9 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             };
             let present = has_dynamic && align == DYNAMIC_ALIGN;
             // Where applied relocations are recorded, the reserved part counts, and what is not empty has a symbol.
-            let two_views = options.target.views == Views::Two;
-            let is_recorded = options.preserve_relocations && !two_views;
-            let size = if present && (two_views || is_recorded) { reserved } else { 0 };
+            let counts_reserved = options.linked().counts_reserved_shared;
+            let is_recorded = options.preserve_relocations && counts_reserved;
+            let size = if present && (!counts_reserved || is_recorded) { reserved } else { 0 };
             SharedExtent { size, align, present, listed: is_recorded && size > 0 }
         };
         self.layout.sections.insert(section, extent);

@@ -25,7 +25,6 @@ use crate::phases::load::InputSection;
 use crate::phases::resolve::Fate;
 use crate::sections::{FunctionConstants, Shape};
 use cubin::elf::SHF_INFO_LINK;
-use cubin::target::Views;
 use foldhash::fast::RandomState;
 use std::collections::HashSet;
 
@@ -49,7 +48,7 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     let section = &mut walk.plan.sections[slot.section];
     // The reference linker keeps the relocations of Mercury jump tables that are gone: it ends with an error where the new table
     // is smaller, and writes the old places into the new one otherwise.
-    if walk.facts.options.imitates(Imitation::JumpTablesOfReplacedDefinitions) && walk.facts.options.target.views == Views::Two {
+    if walk.facts.options.imitates(Imitation::JumpTablesOfReplacedDefinitions) {
         section.pieces.replace();
     } else {
         section.pieces = Pieces::default();
@@ -92,7 +91,7 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     if counts && walk.constants.get(&function).is_some_and(|slot| slot.retired) {
         let Facts { options, .. } = walk.facts;
         kept = walk.plan.functions[function].constants;
-        kept = kept.filter(|_| options.imitates(Imitation::ConstantsOfThirdDefinitions) && options.target.views == Views::One);
+        kept = kept.filter(|_| options.imitates(Imitation::ConstantsOfThirdDefinitions));
         match kept {
             Some(_) => _ = walk.constants.remove(&function),
             None => discard(walk, function),

@@ -12,7 +12,6 @@ use crate::sections::{
     CompiledTextureSlots, KeptRelocations, MachineParameters, Parameters, SectionKind, Shape, TextureRelocations, TextureSlots,
 };
 use crate::views::TEXTURE_SLOTS;
-use cubin::target::Views;
 
 impl<'data> Walk<'_, 'data> {
     /// A shared variable of the system.
@@ -42,9 +41,9 @@ impl<'data> Walk<'_, 'data> {
         let section = &self.facts.inputs.sections()[id];
         let Some(function) = section.target.and_then(|code| self.function_of(code)) else { return };
         let Some(text) = self.plan.functions[function].text else { return };
-        let (start, kind): (_, &'static dyn SectionKind) = match self.facts.options.target.views {
-            Views::One => (".nv.constant0.", &Parameters),
-            Views::Two => (TEXTURE_SLOTS, &CompiledTextureSlots),
+        let (start, kind): (_, &'static dyn SectionKind) = match self.facts.options.linked().has_parameters {
+            true => (".nv.constant0.", &Parameters),
+            false => (TEXTURE_SLOTS, &CompiledTextureSlots),
         };
         let name = Name::of_function(start, self.facts.resolution.name(function));
         match self.plan.functions[function].parameters {
@@ -106,7 +105,7 @@ impl<'data> Walk<'_, 'data> {
     /// but for their name.
     pub(super) fn slot_relocations(&mut self, kernel: FunctionId, bank: InputSectionId, output: SectionId) {
         let Facts { inputs, options, .. } = *self.facts;
-        let explicit_addends = options.force_explicit_addends || options.target.views == Views::Two;
+        let explicit_addends = options.force_explicit_addends || options.linked().has_addends;
         let (_, prefix, shape) = KeptRelocations::of(explicit_addends);
         let flags = if explicit_addends { shape.flags } else { 0 };
         self.texture_relocations(kernel, output, prefix, Shape { flags, ..shape });

@@ -9,7 +9,6 @@ use crate::options::KernelRoots;
 use crate::phases::load::Role;
 use crate::phases::usage::Callers;
 use crate::sections::ModuleShared;
-use cubin::target::Views;
 
 /// A definition of a shared variable that takes room.
 #[derive(Copy, Clone, Debug)]
@@ -63,7 +62,7 @@ impl Walk<'_, '_> {
     pub(super) fn note_laid_out_shared(&mut self) {
         let Facts { inputs, resolution, live, options, .. } = *self.facts;
         let size = |kernel: &FunctionId| resolution.laid_out_shared(inputs, *kernel).map_or(0, |section| section.size);
-        let moves = options.imitates(Imitation::NullSymbolInShared) && options.target.views == Views::One;
+        let moves = options.imitates(Imitation::NullSymbolInShared);
         let moved = live.kernels().iter().filter(|&kernel| moves && size(kernel) > 0).count() as u64;
         if moved > 0 {
             self.plan.null_symbol_value = moved * options.reserved_shared();

@@ -19,11 +19,9 @@ use crate::sections::{
     ModuleConstants, ModuleInfo, ModuleShared, Prototypes, RelocationActions, ReservedShared, ResolvedRelocations, SectionKind,
     Shape, StringTable, SymbolSectionNumbers, SymbolTable, ToolNotes, UnifiedEntries, UnifiedIndexCopy,
 };
-use crate::views;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR};
 use cubin::release::Rule;
 use cubin::symbol::{Binding, SymbolKind};
-use cubin::target::Views;
 use std::collections::HashMap;
 
 /// The facts that the walk reads.
@@ -304,7 +302,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
 
     /// What the names of sections with constants of a function start with.
     pub(super) fn function_constants(&self) -> &'static str {
-        views::function_constants(self.facts.options.target.views)
+        self.facts.options.linked().function_constants
     }
 
     fn info_section(&mut self, function: FunctionId, text: SectionId) {
@@ -537,7 +535,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         let known = self.plan.sections[target].relocations;
         if (if explicit_addends { known.explicit } else { known.implicit }).is_none() {
             let id = self.create_for(target, name.relocation(prefix), kind, shape);
-            if !explicit_addends && self.facts.options.target.views == Views::Two {
+            if !explicit_addends && self.facts.options.linked().has_addends {
                 self.plan.twice_numbered.push(id);
             }
             let known = &mut self.plan.sections[target].relocations;
@@ -562,16 +560,16 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             self.list_shared_instances();
         }
         self.place_reserved();
-        let two_views = options.target.views == Views::Two;
+        let has_parameters = options.linked().has_parameters;
         if options.lays_out_kernels() {
             self.note_laid_out_shared();
             self.shared_where_needed();
-            if two_views {
+            if !has_parameters {
                 self.texture_slots();
             }
             constants::gather(self, report)?;
         }
-        if two_views {
+        if !has_parameters {
             self.machine_parameters();
         } else if options.is_for_driver() {
             self.create(Name::plain(".nv.rel.action"), &RelocationActions, RelocationActions::SHAPE);

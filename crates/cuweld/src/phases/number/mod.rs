@@ -15,7 +15,6 @@ use crate::views::View;
 use cubin::elf::SHN_LORESERVE;
 use cubin::release::{Release, Rule};
 use cubin::symbol::SymbolKind;
-use cubin::target::Views;
 use entries::Table;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -93,8 +92,8 @@ impl Numbering {
     /// How many entries the symbol table has. The machine view has some at the end that the other has not.
     pub fn symbols(&self, view: View) -> usize {
         match view {
-            View::Machine => self.symbols.table.len() + 1,
             View::Mercury => self.linked_entries + 1,
+            _ => self.symbols.table.len() + 1,
         }
     }
 
@@ -155,8 +154,8 @@ pub fn number(facts: &Settled<'_, '_>) -> Numbering {
     let classes: Vec<Option<Class>> =
         rows.into_par_iter().with_min_len(256).map(|row| class_of(SectionId::from_index(row))).collect();
     let mut present = in_order_of_class(&classes);
-    let two_views = facts.options.target.views == Views::Two;
-    let mut twins = two_views.then(|| twins(plan, facts.inputs.release(), &present));
+    let machine = View::machine(facts.options.target.views);
+    let mut twins = (machine == View::Machine).then(|| twins(plan, facts.inputs.release(), &present));
     let extent = Extent::of(plan, present.len(), twins.as_ref().map(Vec::len));
     let overflow = plan.section_numbers();
     if extent != Extent::ManyLinked {
@@ -171,7 +170,7 @@ pub fn number(facts: &Settled<'_, '_>) -> Numbering {
         twins.insert(twins.len().saturating_sub(1), overflow);
     }
     let in_view = |view: View| move |&section: &SectionId| FileSection { section, view };
-    let mut sections: Vec<FileSection> = present.iter().map(in_view(View::Machine)).collect();
+    let mut sections: Vec<FileSection> = present.iter().map(in_view(machine)).collect();
     sections.extend(twins.iter().flatten().map(in_view(View::Mercury)));
     let mut machine_number = IdVec::filled(0, plan.sections().len());
     let mut mercury_number = twins.as_ref().map(|_| IdVec::filled(0, plan.sections().len()));

@@ -11,7 +11,6 @@ use crate::sections::Memory;
 use cubin::elf::SHF_EXECINSTR;
 use cubin::relocation::Expression;
 use cubin::symbol::SymbolKind;
-use cubin::target::Views;
 
 /// The bank of the constants that programs declare.
 pub(super) const USER_CONSTANTS: u8 = 3;
@@ -218,7 +217,7 @@ impl Planned<'_, '_> {
                 let add = textures.base() == 0 && !is_mercury;
                 Decision::ApplyUnrecorded(Patch { add, ..reference.patch(slot - base) })
             }
-            None if self.options.target.views == Views::Two => Decision::Drop,
+            None if !self.options.linked().has_banks => Decision::Drop,
             None => Decision::Keep(kept),
         }
     }
@@ -232,7 +231,7 @@ impl Planned<'_, '_> {
 
     pub(super) fn apply_constant(&self, reference: &Reference<'_, '_>, constant: Constant, kept: Kept) -> Decision {
         let patch = Patch { bank: Some(constant.bank), ..reference.patch(constant.offset) };
-        match constant.is_moved || self.options.target.views == Views::Two {
+        match constant.is_moved || !self.options.linked().has_banks {
             true => Decision::ApplyUnrecorded(patch),
             false => Decision::Apply(patch, kept),
         }

@@ -18,11 +18,10 @@ use super::resolve::Fate;
 use super::stages::Planned;
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SectionId, SymbolId};
-use crate::views::View;
+use crate::views::{self, View};
 use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
-use cubin::target::Views;
 pub use outcomes::SectionOutcome;
 use outcomes::{OutcomeRun, Outcomes};
 pub use relocatable::{MISSING_VARIABLE, is_missing_from_relocatable};
@@ -95,7 +94,7 @@ pub fn relocate(facts: &Planned<'_, '_>, report: &mut Report) -> Result<Relocati
     let views = facts.options.target.views;
     let sections = facts.plan.sections().as_slice();
     match Outcomes::of(sections, views, |section, view, run| facts.section(section, view, run)) {
-        Ok(outcomes) => Ok(Relocations { outcomes, linked: View::linked(views) }),
+        Ok(outcomes) => Ok(Relocations { outcomes, linked: views::linked(views).view }),
         Err(Fault::Damage { section, error }) => {
             let file = facts.inputs.files()[facts.inputs.file_of_section(section)].name.into();
             let problem = format!("section '{}' {error}", facts.inputs.sections()[section].name);
@@ -151,7 +150,7 @@ impl Planned<'_, '_> {
     /// Decides about the relocations of a section.
     fn section(&self, section: &OutputSection<'_>, view: View, run: &mut OutcomeRun) -> Result<(), Fault> {
         let has_relocations = section.relocations.explicit.is_some() || section.relocations.implicit.is_some();
-        let is_separate_debug = || self.options.target.views == Views::Two && view == View::Machine && section.kind.is_debug();
+        let is_separate_debug = || view == View::Machine && section.kind.is_debug();
         if !has_relocations || section.is_discarded || is_separate_debug() {
             return Ok(());
         }

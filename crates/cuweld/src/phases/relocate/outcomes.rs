@@ -85,7 +85,7 @@ mod tests {
             [(Views::One, View::Machine, 3), (Views::Two, View::Machine, 3), (Views::Two, View::Mercury, 4)]
         {
             let outcomes = Outcomes::of(&sections, views, |&section, view, run| {
-                let count = if view == View::Machine { section % 3 } else { section % 4 };
+                let count = if view == View::Mercury { section % 4 } else { section % 3 };
                 run.patches.extend((0..count).map(|_| patch(section)));
                 Ok::<(), ()>(())
             });

@@ -15,7 +15,6 @@ use crate::phases::stages::Planned;
 use cubin::relocation::Expression;
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, Space, SymbolKind, other};
-use cubin::target::Views;
 
 /// Where variables are that are [still missing](is_missing_from_relocatable).
 pub const MISSING_VARIABLE: u64 = u64::MAX;
@@ -79,7 +78,7 @@ impl Planned<'_, '_> {
             let is_nameless = is_dynamic(symbol) && self.dynamic_is_nameless(reference.section);
             return if is_nameless { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
-        if is_texture(symbol) && expression == Expression::BankOffset && self.options.target.views == Views::One {
+        if is_texture(symbol) && expression == Expression::BankOffset && self.options.linked().has_banks {
             // There are no slots yet, but code is told where they are.
             return Decision::ApplyUnrecorded(Patch { bank: Some(BANK_OF_NOTHING), ..reference.patch(0) });
         }
@@ -98,7 +97,7 @@ impl Planned<'_, '_> {
     fn missing_constant(&self, symbol: &Symbol) -> Option<Constant> {
         let is_settled =
             symbol.definition.is_none() && is_missing_from_relocatable(symbol, self.options) && space(symbol) == Space::Constant;
-        let bank = if self.options.target.views == Views::One { BANK_OF_NOTHING } else { USER_CONSTANTS };
+        let bank = if self.options.linked().has_banks { BANK_OF_NOTHING } else { USER_CONSTANTS };
         is_settled.then_some(Constant { offset: MISSING_VARIABLE, bank, is_moved: true })
     }
 }
