@@ -8,7 +8,8 @@ use crate::options::{Architecture, LinkArguments};
 use cubin::target::Views;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
+use crate::start::ExitCode;
 
 /// The program that this link is to be handed over to.
 pub fn asked_for(arguments: &LinkArguments) -> Option<&Path> {

@@ -9,7 +9,8 @@ use crate::output::{self, Leads};
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Output};
+use std::process::{Command, Output};
+use crate::start::ExitCode;
 
 /// What device code needs.
 const FOR_DEVICE_CODE: &str = "SECTIONS\n{\n\t.nvFatBinSegment : { *(.nvFatBinSegment) }\n\t__nv_relfatbin : { *(__nv_relfatbin) } \n\

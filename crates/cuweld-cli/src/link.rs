@@ -30,7 +30,7 @@ use cuweld_toolkit::{Compilation, Stage};
 use std::io;
 use std::mem::ManuallyDrop;
 use std::path::Path;
-use std::process::ExitCode;
+use crate::start::ExitCode;
 
 /// Links, prints what there is to say, and returns the status to end with.
 pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {

@@ -2,6 +2,8 @@
 //!
 //! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
+#![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
+
 mod advice;
 mod beside;
 mod bundle;
@@ -27,6 +29,7 @@ mod room;
 mod save;
 mod shim;
 mod side_files;
+mod start;
 mod streams;
 mod transfer;
 mod virtual_target;
@@ -34,9 +37,14 @@ mod watch;
 
 use messages::Messages;
 use options::{Generated, Invocation};
-use std::process::ExitCode;
+use start::ExitCode;
 
+#[cfg(any(test, not(all(target_os = "linux", target_env = "gnu"))))]
 fn main() -> ExitCode {
+    begin()
+}
+
+fn begin() -> ExitCode {
     beside::settle_signals();
     resources::on_large_stack(run)
 }
@@ -46,7 +54,10 @@ fn run() -> ExitCode {
     let name = arguments.next();
     // The program once more, as the parent of a compiler.
     if arguments.next_if(|first| first == cuweld_toolkit::WORKER_WORD).is_some() {
-        return cuweld_toolkit::serve(arguments);
+        return match cuweld_toolkit::serve(arguments) == std::process::ExitCode::SUCCESS {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        };
     }
     let messages = Messages::named_after(name);
     if messages.is_fatbinary() {

@@ -8,7 +8,7 @@ use cuweld::diagnostics::{Diagnostic, Entry, Message, MessageCode, Renderer, Sty
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::ExitCode;
+use crate::start::ExitCode;
 
 /// How this run speaks.
 pub struct Messages {

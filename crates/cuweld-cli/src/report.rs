@@ -16,7 +16,7 @@ use cuweld_report::{Examined, Report, compare, examine};
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::start::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The word that asks for a report.

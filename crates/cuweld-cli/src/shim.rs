@@ -14,7 +14,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
+use crate::start::ExitCode;
 
 /// The word that asks for a folder.
 pub const WORD: &str = "shim";

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Fails for standard output (1) or the stream of errors (2), if it was closed when the program began.
 ///
-/// By the time that `main` runs there is the null device in its place, which takes everything and keeps nothing.
+/// By the time that a link begins there is the null device in its place, which takes everything and keeps nothing.
 pub fn was_open(number: u32) -> io::Result<()> {
     if beginning::is_closed(number) { Err(io::Error::other("it is closed")) } else { Ok(()) }
 }
@@ -47,25 +47,49 @@ pub fn open(_: u32) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// What can be seen only before the language's own preparations, which open what is closed.
+/// Opens the null device in the place of what was closed: else the files of a link would take their numbers.
+#[cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
+pub fn open_closed() {
+    beginning::open_closed();
+}
+
+/// What was closed when the program began.
 #[cfg(target_os = "linux")]
-#[allow(unsafe_code, reason = "a function that runs before main")]
+#[allow(unsafe_code, reason = "asks about files by their numbers")]
 mod beginning {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     /// A bit for each stream that was closed.
     static CLOSED: AtomicU32 = AtomicU32::new(0);
 
+    /// Opens the null device in the place of what was closed.
+    #[cfg(all(target_env = "gnu", not(test)))]
+    pub(super) fn open_closed() {
+        let null = || {
+            // SAFETY: the text ends with NUL. The lowest number that is free is that of the stream.
+            unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) }
+        };
+        look([0, 1, 2], |_| _ = null());
+    }
+
+    /// Before the language opens the null device in the place of what was closed.
     // SAFETY: the system's C libraries call each function of this list once, before main. It uses nothing that needs preparations.
+    #[cfg(any(not(target_env = "gnu"), test))]
     #[used]
     #[unsafe(link_section = ".init_array")]
-    static LOOK: extern "C" fn() = look;
+    static LOOK: extern "C" fn() = look_ahead;
 
-    extern "C" fn look() {
-        for number in [1, 2] {
+    #[cfg(any(not(target_env = "gnu"), test))]
+    extern "C" fn look_ahead() {
+        look([1, 2], |_| ());
+    }
+
+    fn look<const COUNT: usize>(streams: [libc::c_int; COUNT], on_closed: impl Fn(libc::c_int)) {
+        for number in streams {
             // SAFETY: any number may be asked about.
             if unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
                 CLOSED.fetch_or(1 << number, Relaxed);
+                on_closed(number);
             }
         }
     }

@@ -14,7 +14,8 @@ use options::{Asked, Image, ImageKind};
 use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
+use crate::start::ExitCode;
 
 /// The word that asks for it.
 pub const WORD: &str = "fatbin";

@@ -31,7 +31,7 @@ use options::{DeviceLinkArguments, Emit, HELP, Targets};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use crate::start::ExitCode;
 
 /// The word that asks for it.
 pub const WORD: &str = "dlink";
