@@ -8,7 +8,7 @@
 
 use cuweld::diagnostics::Renderer;
 use memmap2::{Mmap, MmapOptions};
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -104,7 +104,7 @@ const WORTH_MAPPING: u64 = 64 << 10;
 impl Bytes {
     /// Reads a file, or maps it if it is large.
     pub fn of(path: &Path) -> io::Result<Self> {
-        let file = std::fs::File::open(path)?;
+        let file = File::open(path)?;
         let metadata = file.metadata()?;
         let identity = Identity::of(&metadata);
         if !metadata.is_file() || metadata.len() < WORTH_MAPPING {
@@ -116,6 +116,18 @@ impl Bytes {
         shortened::watch(&map, path);
         let mapped = Mapped { map, path: path.to_owned(), then: State::of(&metadata) };
         Ok(Bytes { contents: Contents::Mapped(Box::new(mapped)), identity })
+    }
+
+    /// The same for a file that was looked at by its name before. If it is small, it need not be looked at again before it is read.
+    pub fn of_known(path: &Path, known: &Metadata) -> io::Result<Self> {
+        let identity = Identity::of(known);
+        if known.is_file() && known.len() < WORTH_MAPPING && identity.is_some() {
+            let (bytes, now) = read_small(&File::open(path)?, known.len() as usize)?;
+            if bytes.len() as u64 == known.len() && Identity::of(&now) == identity && !State::of(known).differs(&State::of(&now)) {
+                return Ok(Bytes { contents: Contents::Read(bytes), identity });
+            }
+        }
+        Self::of(path)
     }
 
     /// Lets go of memory that holds what was looked at so far. What is looked at again is read again.
@@ -138,9 +150,9 @@ impl Bytes {
     }
 
     /// Opens the file once more that was mapped, if it is still there as it was.
-    pub fn reopen(&self) -> Option<std::fs::File> {
+    pub fn reopen(&self) -> Option<File> {
         let Contents::Mapped(mapped) = &self.contents else { return None };
-        let file = std::fs::File::open(&mapped.path).ok()?;
+        let file = File::open(&mapped.path).ok()?;
         let now = file.metadata().ok()?;
         let is_same =
             Identity::of(&now).is_some_and(|identity| self.identity == Some(identity)) && !mapped.then.differs(&State::of(&now));
@@ -156,20 +168,42 @@ impl Bytes {
 }
 
 /// Reads a file whole.
-fn read(mut file: &std::fs::File, metadata: &Metadata) -> io::Result<Vec<u8>> {
+fn read(mut file: &File, metadata: &Metadata) -> io::Result<Vec<u8>> {
     // Pipes and the like have no size.
     if !metadata.is_file() || metadata.len() == 0 {
         let mut bytes = Vec::new();
         return file.read_to_end(&mut bytes).map(|_| bytes);
     }
-    // In one call, without another look for its end, into memory that is not cleared before.
-    let mut bytes = Vec::with_capacity(metadata.len() as usize);
-    file.take(metadata.len()).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 == metadata.len() && !State::of(metadata).differs(&State::of(&file.metadata()?)) {
+    let (bytes, now) = read_small(file, metadata.len() as usize)?;
+    match bytes.len() as u64 == metadata.len() && !State::of(metadata).differs(&State::of(&now)) {
         true => Ok(bytes),
         false => Err(io::Error::other("it was changed while it was read")),
     }
 }
+
+/// Reads at most so many bytes of a regular file, and looks at it then.
+fn read_small(file: &File, size: usize) -> io::Result<(Vec<u8>, Metadata)> {
+    let mut bytes = Vec::with_capacity(size);
+    fill(file, &mut bytes, size);
+    // What is missing, if anything.
+    file.take((size - bytes.len()) as u64).read_to_end(&mut bytes)?;
+    Ok((bytes, file.metadata()?))
+}
+
+/// Reads so many bytes in one call, where that is possible: the standard library takes two, or clears the memory before.
+#[cfg(unix)]
+fn fill(file: &File, bytes: &mut Vec<u8>, size: usize) {
+    use std::os::fd::AsRawFd;
+    let Some(room) = bytes.spare_capacity_mut().get_mut(..size) else { return };
+    // SAFETY: the system writes to no more bytes than there is room for, and says to how many.
+    unsafe {
+        let count = libc::read(file.as_raw_fd(), room.as_mut_ptr().cast(), room.len());
+        bytes.set_len(bytes.len() + usize::try_from(count).unwrap_or(0));
+    }
+}
+
+#[cfg(not(unix))]
+fn fill(_: &File, _: &mut Vec<u8>, _: usize) {}
 
 /// Says how a file that becomes shorter is to be reported. Without this, the default is what is said of it.
 pub fn report_with(renderer: &Renderer) {

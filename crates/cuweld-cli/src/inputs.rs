@@ -13,6 +13,7 @@ use fatbin::{Archive, Kind, identify};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -161,15 +162,21 @@ impl File<'_> {
     }
 }
 
+/// What was seen of files by their names, in link order.
+#[derive(Default)]
+pub struct Seen(Vec<Option<Metadata>>);
+
 /// How much there is to be read, as far as that can be told. Of many files it is not worth while to ask.
-pub fn expected(arguments: &LinkArguments) -> Workload {
+pub fn expected(arguments: &LinkArguments) -> (Workload, Seen) {
     let files = arguments.inputs.len();
-    let size = |item: &InputItem| match &item.source {
-        InputSource::File(path) if !is_runtime(path) => std::fs::metadata(path).map_or(0, |found| found.len() as usize),
-        InputSource::File(_) | InputSource::Library(_) | InputSource::LibraryFile(_) => 0,
+    let look = |item: &InputItem| match &item.source {
+        InputSource::File(path) if !is_runtime(path) => std::fs::metadata(path).ok(),
+        InputSource::File(_) | InputSource::Library(_) | InputSource::LibraryFile(_) => None,
     };
-    let few = arguments.inputs.iter().filter(|_| files < resources::MANY_FILES);
-    Workload { bytes: few.map(size).fold(0, usize::saturating_add), files }
+    let few = arguments.inputs_in_link_order().filter(|_| files < resources::MANY_FILES);
+    let seen = Seen(few.map(look).collect());
+    let bytes = seen.0.iter().flatten().map(|found| found.len() as usize).fold(0, usize::saturating_add);
+    (Workload { bytes, files }, seen)
 }
 
 /// Whether a file is the device runtime, by its name.
@@ -179,23 +186,24 @@ pub fn is_runtime(path: &Path) -> bool {
 
 /// Reads the inputs of a link, in link order. What there is to say about it is not said yet: the reference linker reads one input
 /// after the other, so what it has to say about the contents of earlier ones comes first.
-pub fn read(arguments: &LinkArguments, threads: usize) -> Files<'_> {
+pub fn read<'arguments>(arguments: &'arguments LinkArguments, seen: &Seen, threads: usize) -> Files<'arguments> {
     let mut files = Files::default();
-    files.failure = read_all(arguments, threads, &mut files).err().map(|diagnostic| *diagnostic);
+    files.failure = read_all(arguments, seen, threads, &mut files).err().map(|diagnostic| *diagnostic);
     files
 }
 
 fn read_all<'arguments>(
     arguments: &'arguments LinkArguments,
+    seen: &Seen,
     threads: usize,
     files: &mut Files<'arguments>,
 ) -> Result<(), Box<Diagnostic>> {
     let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
-    let find = |item: &&'arguments InputItem| find(item, arguments);
+    let find = |(index, item): (usize, &&'arguments InputItem)| find(item, seen.0.get(index).and_then(Option::as_ref), arguments);
     let found: Vec<_> = match threads {
         // Others may not have been started yet.
-        1 => items.iter().map(find).collect(),
-        _ => items.par_iter().map(find).collect(),
+        1 => items.iter().enumerate().map(find).collect(),
+        _ => items.par_iter().enumerate().map(find).collect(),
     };
     files.files.reserve_exact(found.len());
     let mut archives = HashSet::new();
@@ -250,10 +258,15 @@ struct Found<'arguments> {
 }
 
 /// Finds and reads an input. A library that is nowhere is no error: compilers pass the host's libraries on, too.
-fn find<'arguments>(item: &'arguments InputItem, arguments: &LinkArguments) -> io::Result<Found<'arguments>> {
+fn find<'arguments>(
+    item: &'arguments InputItem,
+    seen: Option<&Metadata>,
+    arguments: &LinkArguments,
+) -> io::Result<Found<'arguments>> {
     let file_names = match &item.source {
         InputSource::File(path) => {
-            return Ok(Found { file: Some((Cow::Borrowed(path), Bytes::of(path)?)), passed_over: Vec::new() });
+            let bytes = seen.map_or_else(|| Bytes::of(path), |seen| Bytes::of_known(path, seen))?;
+            return Ok(Found { file: Some((Cow::Borrowed(path), bytes)), passed_over: Vec::new() });
         }
         InputSource::Library(name) => System::NATIVE.library_files(name),
         InputSource::LibraryFile(name) => vec![name.clone()],

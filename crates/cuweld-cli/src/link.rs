@@ -4,7 +4,7 @@ use crate::advice;
 use crate::bytes::{self, Bytes};
 use crate::compilers::compilers;
 use crate::finalizer;
-use crate::inputs::{self, Files};
+use crate::inputs::{self, Files, Seen};
 use crate::messages::{Messages, as_text_file, usage_diagnostic};
 use crate::options::{Architecture, LinkArguments};
 use crate::output::{Contents, Pending};
@@ -69,7 +69,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
 /// Gives the link to another linker, and the status that it ends with.
 fn hand_over(program: &Path, arguments: &LinkArguments, report: &mut Report) -> Result<ExitCode, Failure> {
     if let Some(folder) = &arguments.files.save_dir {
-        save::save(folder, &Step::Link, arguments, &inputs::read(arguments, 1), report)?;
+        save::save(folder, &Step::Link, arguments, &inputs::read(arguments, &Seen::default(), 1), report)?;
     }
     finalizer::hand_over(program, std::env::args_os().skip(1)).map_err(|error| {
         let (file, cause) = (program.to_string_lossy().into_owned(), error.to_string());
@@ -122,7 +122,7 @@ fn read<'arguments>(
     target: &Target,
     watch: &mut Watch,
 ) -> (ManuallyDrop<Files<'arguments>>, Option<Room>) {
-    let expected = inputs::expected(arguments);
+    let (expected, seen) = inputs::expected(arguments);
     let room_for = |workload: Workload| {
         let output = arguments.output.clone().filter(|_| workload.is_large());
         // Most of what is read gets into the output.
@@ -133,7 +133,7 @@ fn read<'arguments>(
         let room = room_for(expected).filter(|_| readers > 1);
         room.iter().for_each(Room::make);
         // It is not worth the time to give them back one by one at the end.
-        let files = ManuallyDrop::new(run_phase(watch, Phase::Read, || inputs::read(arguments, readers)));
+        let files = ManuallyDrop::new(run_phase(watch, Phase::Read, || inputs::read(arguments, &seen, readers)));
         room.iter().for_each(Room::halt);
         let workload = Workload { bytes: files.size().max(expected.bytes), ..expected };
         let room = room.or_else(|| room_for(workload));

@@ -22,7 +22,7 @@ pub fn link(target: &Target, arguments: &LinkArguments, messages: &Messages, rep
         let real = name.replace("compute_", "sm_");
         return report.fatal(Diagnostic::new(Message::Usage { text }).hint(format!("name a real one, such as -arch={real}")));
     }
-    let files = inputs::read(arguments, 1);
+    let files = inputs::read(arguments, &inputs::Seen::default(), 1);
     for input in files.raw_inputs(false).iter().filter(|input| matches!(identify(input.bytes), Kind::Cubin(_))) {
         let Ok(object) = File::parse(input.bytes) else { continue };
         check(&object, &input.name, target, arguments, report)?;

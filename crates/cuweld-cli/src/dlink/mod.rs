@@ -133,9 +133,9 @@ fn read<'arguments>(asked: &DeviceLinkArguments, common: &'arguments LinkArgumen
     };
     // What is opened once is linked for each.
     let of_all = |one: Workload| Workload { bytes: one.bytes.saturating_mul(count), files: one.files.saturating_mul(count) };
-    let expected = inputs::expected(common);
+    let (expected, seen) = inputs::expected(common);
     resources::take_while_reading(of_all(expected), common.execution.threads, |readers| {
-        let files = inputs::read(common, readers);
+        let files = inputs::read(common, &seen, readers);
         let workload = of_all(Workload { bytes: files.size().max(expected.bytes), ..expected });
         (files, workload)
     })
