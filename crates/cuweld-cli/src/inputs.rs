@@ -153,13 +153,22 @@ impl File<'_> {
 
     /// What the library takes, with a path that begins with a folder.
     fn raw_input(&self, folder: Option<&Path>) -> RawInput<'_> {
-        let path = match folder.map(|folder| std::path::absolute(folder.join(&self.path))) {
+        let path = match folder.map(|folder| absolute(folder, &self.path)) {
             Some(Ok(path)) => Cow::Owned(path.to_string_lossy().into_owned()),
             _ => self.path.to_string_lossy(),
         };
         let (kind, member, demand) = (self.kind, self.member.is_some(), self.demand);
         RawInput { name: self.name(), path, bytes: self.bytes.as_ref(), kind, member, demand }
     }
+}
+
+/// A path as seen from the root, without what leads nowhere.
+fn absolute(folder: &Path, path: &Path) -> io::Result<PathBuf> {
+    // Nearly all are words with a character in between.
+    let mut words = path.as_os_str().as_encoded_bytes().split(|byte| !byte.is_ascii_alphanumeric());
+    let is_plain = cfg!(unix) && words.all(|word| !word.is_empty());
+    let joined = folder.join(path);
+    if is_plain { Ok(joined) } else { std::path::absolute(joined) }
 }
 
 /// What was seen of files by their names, in link order.

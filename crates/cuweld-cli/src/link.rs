@@ -182,6 +182,8 @@ impl<'session> Session<'session> {
         let mut linker = Linker::new(request).reporting_to(std::mem::take(report));
         let outcome = self.add_inputs(&mut linker, watch).and_then(|()| self.link(&mut linker, room, outputs, watch));
         *report = linker.take_report();
+        // The program ends soon: it is not worth the time to take all of it apart.
+        std::mem::forget(linker);
         outcome
     }
 

@@ -230,6 +230,8 @@ impl Target {
             let new = file.metadata()?;
             if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
                 fchown(file, Some(old.uid()), Some(old.gid()))?;
+            } else if new.mode() == old.mode() {
+                return Ok(());
             }
         }
         file.set_permissions(old.permissions())

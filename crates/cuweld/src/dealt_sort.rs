@@ -14,27 +14,63 @@ pub enum Tie {
 
 /// Sorts by `precedes`, a strict order.
 pub fn dealt_merge_sort<T: Copy>(list: &[T], tie: Tie, precedes: &impl Fn(&T, &T) -> bool) -> Vec<T> {
-    if list.len() < 2 {
-        return list.to_vec();
+    let mut lists = Lists { items: list, next: (1..list.len()).chain([list.len()]).collect(), tie, precedes };
+    let mut rest = lists.sort(0);
+    let mut sorted = Vec::with_capacity(list.len());
+    while let Some(item) = list.get(rest) {
+        sorted.push(*item);
+        rest = lists.next[rest];
     }
-    let deal = |from: usize| {
-        let mut half: Vec<T> = list.iter().skip(from).step_by(2).copied().collect();
-        half.reverse();
-        dealt_merge_sort(&half, tie, precedes)
-    };
-    let (first, second) = (deal(0), deal(1));
-    let (mut first, mut second) = (first.iter().peekable(), second.iter().peekable());
-    let mut merged = Vec::with_capacity(list.len());
-    while let (Some(a), Some(b)) = (first.peek(), second.peek()) {
-        let take_first = match tie {
-            Tie::First => !precedes(b, a),
-            Tie::Second => precedes(a, b),
-        };
-        merged.extend(if take_first { first.next() } else { second.next() });
+    sorted
+}
+
+/// Linked lists of items: a list is the number of its first item, and the number behind the last item is the empty list.
+struct Lists<'items, T, Precedes> {
+    items: &'items [T],
+    /// The item behind each.
+    next: Vec<usize>,
+    tie: Tie,
+    precedes: &'items Precedes,
+}
+
+impl<T, Precedes: Fn(&T, &T) -> bool> Lists<'_, T, Precedes> {
+    const fn end(&self) -> usize {
+        self.items.len()
     }
-    merged.extend(first);
-    merged.extend(second);
-    merged
+
+    /// Sorts a list. Each step halves it, so this is never deep.
+    fn sort(&mut self, list: usize) -> usize {
+        if list == self.end() || self.next[list] == self.end() {
+            return list;
+        }
+        let (mut halves, mut rest, mut is_second) = ([self.end(); 2], list, false);
+        while rest != self.end() {
+            let half = &mut halves[usize::from(is_second)];
+            (rest, *half) = (std::mem::replace(&mut self.next[rest], *half), rest);
+            is_second = !is_second;
+        }
+        let (first, second) = (self.sort(halves[0]), self.sort(halves[1]));
+        self.merge(first, second)
+    }
+
+    fn merge(&mut self, mut first: usize, mut second: usize) -> usize {
+        let (mut merged, mut last) = (self.end(), None);
+        loop {
+            let takes_first = match (self.items.get(first), self.items.get(second)) {
+                (Some(a), Some(b)) if self.tie == Tie::First => !(self.precedes)(b, a),
+                (Some(a), Some(b)) => (self.precedes)(a, b),
+                (a, _) => a.is_some(),
+            };
+            let from = if takes_first { &mut first } else { &mut second };
+            let item = *from;
+            *last.map_or(&mut merged, |last: usize| &mut self.next[last]) = item;
+            if item == self.items.len() {
+                return merged;
+            }
+            *from = self.next[item];
+            last = Some(item);
+        }
+    }
 }
 
 #[cfg(test)]

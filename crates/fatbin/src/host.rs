@@ -136,6 +136,11 @@ const SECTIONS: [(&str, Role); 11] = [
     (".nvHRCI", references(ReferenceTo::Constant, false)),
 ];
 
+/// Whether a name may be one of these: most names of a host object differ in the first letters.
+fn may_be_known(name: &[u8]) -> bool {
+    matches!(name, [b'_', b'_', b'n', ..] | [b'.', b'n' | b'l', ..])
+}
+
 impl<'data> HostObject<'data> {
     /// Reads a COFF object, or a 64-bit little-endian ELF file of any machine and of any form: the caller says what programs and
     /// shared libraries are to mean.
@@ -178,8 +183,9 @@ impl<'data> HostObject<'data> {
                 let Some(table) = SectionTable::find(bytes)? else { return Ok(object) };
                 for index in 0..table.count {
                     let header = table.header(index)?;
-                    let found = table.name(index, &header)?;
-                    if let Some(&(name, role)) = SECTIONS.iter().find(|(name, _)| name.as_bytes() == found) {
+                    let found = table.name_onwards(index, &header)?;
+                    let is_named = |name: &str| found.strip_prefix(name.as_bytes()).is_some_and(|rest| matches!(rest, [] | [0, ..]));
+                    if let Some(&(name, role)) = SECTIONS.iter().filter(|_| may_be_known(found)).find(|(name, _)| is_named(name)) {
                         add(name, role, header.offset, table.contents(&header))?;
                     }
                 }

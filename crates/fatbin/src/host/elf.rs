@@ -65,15 +65,12 @@ impl<'data> SectionTable<'data> {
         })
     }
 
-    pub(super) fn name(&self, index: u64, header: &SectionHeader) -> Result<&'data [u8]> {
-        usize::try_from(header.name)
-            .ok()
-            .and_then(|start| self.names.get(start..))
-            .and_then(|rest| rest.split(|&byte| byte == 0).next())
-            .ok_or_else(|| {
-                let problem = Problem::SectionName { section: index, name: header.name, size: length(self.names) };
-                error(None, self.offset, problem)
-            })
+    /// The bytes from a section's name on: the name, a NUL, and what follows.
+    pub(super) fn name_onwards(&self, index: u64, header: &SectionHeader) -> Result<&'data [u8]> {
+        usize::try_from(header.name).ok().and_then(|start| self.names.get(start..)).ok_or_else(|| {
+            let problem = Problem::SectionName { section: index, name: header.name, size: length(self.names) };
+            error(None, self.offset, problem)
+        })
     }
 
     pub(super) fn contents(&self, header: &SectionHeader) -> std::result::Result<&'data [u8], Problem> {
