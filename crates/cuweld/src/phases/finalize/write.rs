@@ -12,7 +12,7 @@ use std::ops::{Range, RangeInclusive};
 
 /// How many bytes are made at a time, at least and at most: more take less time, but also more memory. In between, a file has this many
 /// parts.
-const PART_SIZES: RangeInclusive<u64> = 64 << 10..=512 << 10;
+const PART_SIZES: RangeInclusive<u64> = 128 << 10..=512 << 10;
 const PARTS: u64 = 16;
 
 /// The system keeps files in pieces of memory of such a size, and takes longer if one is filled in several steps.
