@@ -123,7 +123,8 @@ impl Bytes {
         let identity = Identity::of(known);
         if known.is_file() && known.len() < WORTH_MAPPING && identity.is_some() {
             let (bytes, now) = read_small(&File::open(path)?, known.len() as usize)?;
-            if bytes.len() as u64 == known.len() && Identity::of(&now) == identity && !State::of(known).differs(&State::of(&now)) {
+            if bytes.len() as u64 == known.len() && Identity::of(&now) == identity && !State::of(known).differs(&State::of(&now))
+            {
                 return Ok(Bytes { contents: Contents::Read(bytes), identity });
             }
         }

@@ -5,11 +5,11 @@
 //! and without `--save-dir`, which is done before.
 
 use crate::options::{Architecture, LinkArguments};
+use crate::start::ExitCode;
 use cubin::target::Views;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
-use crate::start::ExitCode;
 
 /// The program that this link is to be handed over to.
 pub fn asked_for(arguments: &LinkArguments) -> Option<&Path> {

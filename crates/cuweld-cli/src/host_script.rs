@@ -6,11 +6,11 @@
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::HostLinkerScript;
 use crate::output::{self, Leads};
+use crate::start::ExitCode;
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use crate::start::ExitCode;
 
 /// What device code needs.
 const FOR_DEVICE_CODE: &str = "SECTIONS\n{\n\t.nvFatBinSegment : { *(.nvFatBinSegment) }\n\t__nv_relfatbin : { *(__nv_relfatbin) } \n\

@@ -15,6 +15,7 @@ use crate::resources::{self, Workload};
 use crate::room::Room;
 use crate::save::{self, Step};
 use crate::side_files;
+use crate::start::ExitCode;
 use crate::transfer::Transfer;
 use crate::virtual_target;
 use crate::watch::Watch;
@@ -30,7 +31,6 @@ use cuweld_toolkit::{Compilation, Stage};
 use std::io;
 use std::mem::ManuallyDrop;
 use std::path::Path;
-use crate::start::ExitCode;
 
 /// Links, prints what there is to say, and returns the status to end with.
 pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {

@@ -3,12 +3,12 @@
 use crate::options::{
     Colors, DiagnosticsStyle, Found, HostLinkerScript, LinkArguments, Severity, UsageError, UsageProblem, usage_lines,
 };
+use crate::start::ExitCode;
 use crate::streams;
 use cuweld::diagnostics::{Diagnostic, Entry, Message, MessageCode, Renderer, Style};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
-use crate::start::ExitCode;
 
 /// How this run speaks.
 pub struct Messages {

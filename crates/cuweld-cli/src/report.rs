@@ -5,6 +5,7 @@ mod sections;
 
 use crate::bytes::Bytes;
 use crate::messages::Messages;
+use crate::start::ExitCode;
 use crate::{output, resources, streams};
 use arguments::Arguments;
 use cuweld::account::Account;
@@ -16,7 +17,6 @@ use cuweld_report::{Examined, Report, compare, examine};
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use crate::start::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The word that asks for a report.

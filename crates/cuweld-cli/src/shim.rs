@@ -6,6 +6,7 @@
 use crate::messages::{Messages, STYLE_VARIABLE};
 use crate::options::DiagnosticsStyle;
 use crate::request::RELEASE_VARIABLE;
+use crate::start::ExitCode;
 use cubin::release::Release;
 use cuweld::diagnostics::{Diagnostic, Entry, Message};
 use cuweld_toolkit::Search;
@@ -15,7 +16,6 @@ use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use crate::start::ExitCode;
 
 /// The word that asks for a folder.
 pub const WORD: &str = "shim";

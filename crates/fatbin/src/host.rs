@@ -184,8 +184,10 @@ impl<'data> HostObject<'data> {
                 for index in 0..table.count {
                     let header = table.header(index)?;
                     let found = table.name_onwards(index, &header)?;
-                    let is_named = |name: &str| found.strip_prefix(name.as_bytes()).is_some_and(|rest| matches!(rest, [] | [0, ..]));
-                    if let Some(&(name, role)) = SECTIONS.iter().filter(|_| may_be_known(found)).find(|(name, _)| is_named(name)) {
+                    let is_named =
+                        |name: &str| found.strip_prefix(name.as_bytes()).is_some_and(|rest| matches!(rest, [] | [0, ..]));
+                    if let Some(&(name, role)) = SECTIONS.iter().filter(|_| may_be_known(found)).find(|(name, _)| is_named(name))
+                    {
                         add(name, role, header.offset, table.contents(&header))?;
                     }
                 }

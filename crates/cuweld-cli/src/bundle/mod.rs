@@ -7,6 +7,7 @@ mod options;
 
 use crate::messages::Messages;
 use crate::output;
+use crate::start::ExitCode;
 use cuweld::diagnostics::{Diagnostic, Entry, Message, Renderer};
 use cuweld_toolkit::Search;
 use fatbin::write::{Builder, Embedded};
@@ -15,7 +16,6 @@ use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
-use crate::start::ExitCode;
 
 /// The word that asks for it.
 pub const WORD: &str = "fatbin";

@@ -18,6 +18,7 @@ use crate::request::{check, request};
 use crate::resources::{self, Workload};
 use crate::save::{self, Step};
 use crate::side_files;
+use crate::start::ExitCode;
 use crate::watch::Watch;
 use cubin::target::Target;
 use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report, WarningPolicy};
@@ -31,7 +32,6 @@ use options::{DeviceLinkArguments, Emit, HELP, Targets};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use crate::start::ExitCode;
 
 /// The word that asks for it.
 pub const WORD: &str = "dlink";

@@ -107,13 +107,13 @@ impl<'data> Planned<'_, 'data> {
             Views::One => linked,
             Views::Two => 2 * linked + sections.len() * views::CAPSULE_PREFIX.len(),
         };
-        let is_new = |id: SectionId| self.has_name_of_its_own(id, local_functions);
-        let mut table = StringTableBuilder::with_capacity(sections.ids().filter(|&id| !is_new(id)).count(), bytes + 1);
+        let is_new: Vec<bool> = sections.ids().map(|id| self.has_name_of_its_own(id, local_functions)).collect();
+        let mut table = StringTableBuilder::with_capacity(is_new.iter().filter(|&&is_new| !is_new).count(), bytes + 1);
         let mut places = IdVec::filled(0, sections.len());
-        for (id, section) in sections.enumerate() {
+        for ((id, section), is_new) in sections.enumerate().zip(is_new) {
             if !section.is_discarded && section.kind.in_views() != InViews::MachineOnly {
                 let parts = section.name.parts();
-                places[id] = if is_new(id) { table.append(&parts) } else { table.add(&parts) };
+                places[id] = if is_new { table.append(&parts) } else { table.add(&parts) };
             }
         }
         SectionNames { places, table }
@@ -128,7 +128,8 @@ impl<'data> Planned<'_, 'data> {
         };
         let locals: usize = self.plan.locals().iter().map(length).sum();
         let prototypes: usize = self.graph.prototypes().iter().map(|text| text.len() + 1).sum();
-        let mut table = StringTableBuilder::with_capacity(0, 1 + locals + prototypes);
+        let names = self.plan.locals().iter().filter(|entry| matches!(entry, Local::Symbol(_))).count();
+        let mut table = StringTableBuilder::with_capacity(names + self.graph.prototypes().len(), 1 + locals + prototypes);
         let mut place = |(id, text): (PrototypeId, &&str)| if self.graph.nameless() == Some(id) { 0 } else { table.add(&[text]) };
         let prototypes = IdVec::from(self.graph.prototypes().enumerate().map(&mut place).collect::<Vec<_>>());
         let mut symbols = IdVec::filled(0, plan_symbols.len());

@@ -39,6 +39,9 @@ pub(super) fn left_out<'data>(
     };
     let with = |demand: Demand| (0..inputs.len()).filter(move |&index| inputs[index].demand == demand);
     let mut search = Search::default();
+    // Half of the names or fewer are those of definitions.
+    search.defined.reserve(symbols.len() / 2);
+    search.mentioned.reserve(symbols.len() / 2);
     for index in with(Demand::Definition) {
         for symbol in symbols_of(index).filter(|symbol| is_definition(symbol)) {
             search.definitions.entry(symbol.name).or_default().push(index);
