@@ -182,8 +182,6 @@ impl<'session> Session<'session> {
         let mut linker = Linker::new(request).reporting_to(std::mem::take(report));
         let outcome = self.add_inputs(&mut linker, watch).and_then(|()| self.link(&mut linker, room, outputs, watch));
         *report = linker.take_report();
-        // The program ends soon: it is not worth the time to take all of it apart.
-        std::mem::forget(linker);
         outcome
     }
 
@@ -367,7 +365,10 @@ fn save_image(
     let pending = room.as_ref().and_then(Room::take).map_or_else(|| Pending::begin(path), Ok);
     let mut pending = pending.map_err(|error| not_written(path, &error, report))?;
     match write(&mut pending.contents) {
-        Ok(()) => Ok(Some(pending)),
+        Ok(()) => {
+            resources::keep_all();
+            Ok(Some(pending))
+        }
         Err(error) => Err(writing_failed(path, &error, report)),
     }
 }

@@ -1,6 +1,7 @@
 //! How much of the machine a link takes: one thread and little memory if it is small, everything if it is large.
 
 use cuweld_toolkit::Jobs;
+pub use heap::keep_all;
 pub use huge_pages::{expect_large_pieces, touch_ahead};
 use huge_pages::{expect_little, expect_much};
 
@@ -257,12 +258,21 @@ pub fn on_large_stack<T>(function: fn() -> T) -> T {
 mod heap {
     use super::huge_pages::{LARGE_PIECE, in_huge_pages};
     use std::alloc::{GlobalAlloc, Layout, System};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     /// The system's heap. When it has no more, the program ends with an error: nothing that it could do needs no memory.
     struct Heap;
 
     #[global_allocator]
     static HEAP: Heap = Heap;
+
+    /// Whether memory is kept that is given back.
+    static KEEPS_ALL: AtomicBool = AtomicBool::new(false);
+
+    /// Keeps all memory from now on that is given back: when the program ends soon, the system takes it as a whole.
+    pub fn keep_all() {
+        KEEPS_ALL.store(true, Ordering::Relaxed);
+    }
 
     /// What is given, if there is something.
     #[inline(always)]
@@ -301,8 +311,10 @@ mod heap {
 
         #[inline]
         unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-            // SAFETY: the caller vouches for it.
-            unsafe { System.dealloc(memory, layout) }
+            if !KEEPS_ALL.load(Ordering::Relaxed) {
+                // SAFETY: the caller vouches for it.
+                unsafe { System.dealloc(memory, layout) }
+            }
         }
 
         #[inline]
@@ -311,6 +323,12 @@ mod heap {
             or_end(unsafe { System.realloc(memory, layout, size) })
         }
     }
+}
+
+/// Elsewhere the heap is the standard library's.
+#[cfg(not(unix))]
+mod heap {
+    pub fn keep_all() {}
 }
 
 /// What the program prints to.
