@@ -65,10 +65,31 @@ const CASES: &[Case] = &[
     ("a.cubin", |object| object.header(|header| header.program_header_offset = 1 << 40), "the program header table ends"),
     ("a.cubin", |object| object.section("", |null| null.offset = 1 << 40), "a section ends"),
     ("a.cubin", |object| object.section("", |null| null.size = 1 << 20), "size of the first section"),
+    ("a.cubin", |object| object.section("", |null| null.kind = 1), "type of the first section"),
+    ("a.cubin", |object| object.section(".shstrtab", |names| names.kind = UNKNOWN_TYPE), "the table of section names"),
     ("b.cubin", |object| object.section(".nv.info.f", |info| info.kind = UNKNOWN_TYPE), "not that of attributes"),
     ("b.cubin", |object| object.section(".nv.info", |info| info.kind = UNKNOWN_TYPE), "not that of attributes"),
     ("b.cubin", |object| object.section(".nv.info.f", |info| info.info = 0), "belongs to section ''"),
+    (
+        "a.cubin",
+        |object| {
+            let name = object.start(".shstrtab") + object.header_of(".text.k").1.name as usize + ".text.".len();
+            object.0[name] = b'j';
+        },
+        "belongs to section '.text.j'",
+    ),
+    ("b.cubin", |object| object.section(".nv.info", |info| info.info = 1), "belongs to section 1 of"),
     ("b.cubin", |object| object.section(".nv.info", |info| info.info = 0x800), "belongs to section 2048 of"),
+    ("b.cubin", |object| object.section(".debug_frame", |frame| frame.info = 0x800), "belongs to section 2048 of"),
+    ("b.cubin", |object| object.section(".text.f", |code| code.info -= 1), "as its function"),
+    (
+        "b.cubin",
+        |object| {
+            let notes = object.header_of(".note.nv.tkinfo").0;
+            object.section(".rela.debug_frame", |relocations| relocations.info = notes);
+        },
+        "belongs to section '.note.nv.tkinfo'",
+    ),
     ("b.cubin", |object| object.section(".debug_frame", |frame| frame.kind = UNKNOWN_TYPE), "belongs to section '.debug_frame'"),
     ("b.cubin", |object| object.section(".debug_frame", |frame| frame.flags = SHF_EXECINSTR), "the code of no function"),
     ("a.cubin", |object| no_registers(object), "how many registers function 'k' uses"),
@@ -85,15 +106,22 @@ const CASES: &[Case] = &[
         |object| object.symbol("__UDT", |symbol| symbol.info = info(Binding::LOCAL, SymbolKind::OBJECT)),
         "is local, and not defined",
     ),
+    ("a.cubin", |object| first_record(object, 0, 5), "attribute REGCOUNT is of a wrong form"),
+    ("a.cubin", |object| first_record(object, 2, 0), "attribute REGCOUNT is of a wrong form"),
     ("a.cubin", |object| set_relocation_type(object, 0xff02), "of an unknown type"),
     ("a.cubin", |object| set_relocation_type(object, 0x1_0002), "of an unknown type"),
 ];
 
 /// Makes the first record of the module, which says how many registers its function uses, another one.
 fn no_registers(object: &mut Damaged) {
+    first_record(object, 1, Attribute::FRAME_SIZE.0);
+}
+
+/// Changes a byte of that record.
+fn first_record(object: &mut Damaged, at: usize, value: u8) {
     let start = object.start(".nv.info");
     assert_eq!(object.0[start + 1], Attribute::REGCOUNT.0);
-    object.0[start + 1] = Attribute::FRAME_SIZE.0;
+    object.0[start + at] = value;
 }
 
 /// Gives the last relocation of the frames a type.
@@ -102,19 +130,28 @@ fn set_relocation_type(object: &mut Damaged, kind: u32) {
     object.0[start + 2 * 24 + 8..][..4].copy_from_slice(&kind.to_le_bytes());
 }
 
+/// The same of objects with variables.
+const VARIABLES: &[Case] = &[
+    ("a.cubin", |object| object.symbol("here", |symbol| symbol.other |= other::INTERNAL), "names 'here', which was deleted"),
+    ("a.cubin", |object| object.symbol("here", |symbol| symbol.other = 0xa0), "'here' is in a section of another memory"),
+    ("a.cubin", |object| object.section(".nv.global.init", |data| data.info = 1), "belongs to section 1 of"),
+];
+
 #[test]
 fn objects_that_contradict_themselves() -> io::Result<()> {
-    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/call_across_units/inputs/sm_90");
-    for (file, damage, expected) in CASES {
-        let folder = tempfile::tempdir()?;
-        for name in ["a.cubin", "b.cubin"] {
-            let mut object = Damaged(fs::read(inputs.join(name))?);
-            if name == *file {
-                damage(&mut object);
+    for (program, cases) in [("call_across_units", CASES), ("pointer_tables", VARIABLES)] {
+        let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases").join(program).join("inputs/sm_90");
+        for (file, damage, expected) in cases {
+            let folder = tempfile::tempdir()?;
+            for name in ["a.cubin", "b.cubin"] {
+                let mut object = Damaged(fs::read(inputs.join(name))?);
+                if name == *file {
+                    damage(&mut object);
+                }
+                fs::write(folder.path().join(name), object.0)?;
             }
-            fs::write(folder.path().join(name), object.0)?;
+            assert_refused(&link_with("-arch=sm_90", &folder, &["a.cubin", "b.cubin"])?, expected);
         }
-        assert_refused(&link_with("-arch=sm_90", &folder, &["a.cubin", "b.cubin"])?, expected);
     }
     Ok(())
 }

@@ -469,6 +469,10 @@ fn section_table<'data>(bytes: &'data [u8], header: &Header) -> Result<(&'data [
         let problem = Problem::Field { field: "size of the first section", found: null_section.size, expected: 0 };
         return Err(Error::at(start, problem));
     }
+    if null_section.kind != SectionType::NULL.0 {
+        let problem = Problem::Field { field: "type of the first section", found: null_section.kind.into(), expected: 0 };
+        return Err(Error::at(start, problem));
+    }
     let count = match header.section_header_count {
         0 => null_section.size,
         count => count.into(),
@@ -491,6 +495,10 @@ fn parse_sections<'data>(bytes: &'data [u8], header: &Header) -> Result<Vec<Sect
         let what = "the header's index of section names";
         Error::at(62, Problem::SectionIndex { what, index: names_index, count: headers.len() as u32 })
     })?;
+    if SectionType(names.kind).contents() != Contents::Strings {
+        let what = "the table of section names";
+        return Err(Error::at(62, Problem::SectionKind { what, index: names_index, expected: "string table" }));
+    }
     let names = contents(bytes, &names)
         .and_then(|data| StringTable::new(data).ok_or(Problem::NotText))
         .map_err(|problem| Error::at(names.offset, problem))?;

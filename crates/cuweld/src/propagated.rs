@@ -1,6 +1,6 @@
 //! The table of attributes that entry functions take over from the functions that they reach, and how.
 
-use cubin::info::{Attribute, Record, format};
+use cubin::info::{ATTRIBUTES, Attribute, Record, Symbols, format};
 
 /// How the values of a kernel and of the functions it reaches make one.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
@@ -66,22 +66,52 @@ static ROWS: [Option<u8>; 256] = {
     table
 };
 
-/// Whether a record has a payload where others of its attribute have none, or the other way round. That matters where the link
-/// changes the value; all others stay as they are.
+/// Whether a record is of a format that there is not, or of another than those of its attribute. That matters where the link changes
+/// the value or the numbers of symbols; all others stay as they are.
 pub fn is_of_wrong_form(record: &Record<'_>) -> bool {
-    HAS_PAYLOAD[usize::from(record.attribute.0)].is_some_and(|payload| payload != (record.format == format::SIZED))
+    let is_sized = record.format == format::SIZED;
+    let fits = match FORMS[usize::from(record.attribute.0)] {
+        Form::Any => matches!(record.format, format::NO_VALUE..=format::SIZED),
+        Form::Short => matches!(record.format, format::NO_VALUE..=format::HALF),
+        Form::Payload { least } => is_sized && record.payload.len() >= usize::from(least),
+    };
+    !fits
 }
 
-/// For attributes whose value the link changes: whether their records have a payload.
-static HAS_PAYLOAD: [Option<bool>; 256] = {
-    let mut table = [None; 256];
-    table[Attribute::SYNC_STACK.0 as usize] = Some(false);
-    table[Attribute::SPARSE_MMA_MASK.0 as usize] = Some(false);
+/// What records of an attribute have to look like.
+#[derive(Copy, Clone)]
+enum Form {
+    Any,
+    /// Without a payload.
+    Short,
+    /// With a payload of so many bytes at least.
+    Payload {
+        least: u8,
+    },
+}
+
+/// The forms of attributes, by their numbers.
+static FORMS: [Form; 256] = {
+    let mut table = [Form::Any; 256];
     let mut row = 0;
-    while row < PROPAGATED.len() {
-        table[PROPAGATED[row].attribute.0 as usize] = Some(PROPAGATED[row].format == format::SIZED);
+    while row < ATTRIBUTES.len() {
+        if !matches!(ATTRIBUTES[row].symbols, Symbols::None) {
+            table[ATTRIBUTES[row].attribute.0 as usize] = Form::Payload { least: 4 };
+        }
         row += 1;
     }
+    row = 0;
+    while row < PROPAGATED.len() {
+        let PropagatedAttribute { attribute, format, .. } = PROPAGATED[row];
+        table[attribute.0 as usize] = if format == format::SIZED { Form::Payload { least: 0 } } else { Form::Short };
+        row += 1;
+    }
+    // A function and a number.
+    table[Attribute::REGCOUNT.0 as usize] = Form::Payload { least: 8 };
+    table[Attribute::FRAME_SIZE.0 as usize] = Form::Payload { least: 8 };
+    table[Attribute::MIN_STACK_SIZE.0 as usize] = Form::Payload { least: 8 };
+    table[Attribute::SYNC_STACK.0 as usize] = Form::Short;
+    table[Attribute::SPARSE_MMA_MASK.0 as usize] = Form::Short;
     table
 };
 

@@ -343,7 +343,7 @@ impl InputSymbol<'_> {
 /// Bit of `other`: the function is a kernel.
 pub const OTHER_KERNEL: u8 = 0x10;
 /// Bits of `other`: the memory space of a variable.
-const OTHER_SPACE: u8 = 0xe0;
+pub const OTHER_SPACE: u8 = 0xe0;
 /// The memory space of shared variables.
 pub const SPACE_SHARED: u8 = 0x40;
 

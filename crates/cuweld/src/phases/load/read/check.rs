@@ -4,7 +4,7 @@ use super::{Damage, MAX_ALIGN, MAX_SIZE, Reader};
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, InputSectionId};
 use crate::phases::load::arrange::Arrangement;
-use crate::phases::load::{InputSection, InputSymbol, OTHER_KERNEL, Place, Role, is_shared};
+use crate::phases::load::{InputSection, InputSymbol, OTHER_KERNEL, OTHER_SPACE, Place, Role, SPACE_SHARED, is_shared};
 use cubin::compat::Tag;
 use cubin::info;
 use cubin::read::{File, Section};
@@ -12,8 +12,16 @@ use cubin::relocation::RelocationType;
 use cubin::symbol::{Binding, Symbol, SymbolKind, other};
 use cubin::target::{Target, Views};
 
+/// The memory spaces of variables besides [`SPACE_SHARED`].
+const SPACE_GLOBAL: u8 = 0x20;
+const SPACE_CONSTANT: u8 = 0x80;
+const SPACE_RESERVED: u8 = 0xa0;
+
 /// The bank that holds the parameters of a kernel.
 const PARAMETER_BANK: u8 = 0;
+
+/// What the header of a code section says of its function: its symbol. Registers stand above it.
+const FUNCTION: u32 = 0x00ff_ffff;
 
 /// How the names of sections with attributes begin.
 const ATTRIBUTES: &str = ".nv.info";
@@ -45,23 +53,41 @@ pub(super) fn attachment(
 ) -> Result<(), Damage> {
     let (own, target) = (sections[index].role, &sections[target.index()]);
     let fits = match own {
-        Role::Relocations { .. } => target.role != Role::Structure,
+        Role::Relocations { .. } => !matches!(target.role, Role::Structure | Role::ToolNotes | Role::Compatibility),
         _ => target.role == Role::Text,
     };
-    if fits {
-        return Ok(());
-    }
+    let text = match own_name_fits(&sections[index], target) {
+        true if fits => return Ok(()),
+        true => format!("belongs to section '{}', which is of type {:#x}", target.name, target.kind.0),
+        false => format!("belongs to section '{}'", target.name),
+    };
     let raw = arrangement.order().get(index).and_then(|&number| file.section(number));
-    let text = format!("belongs to section '{}', which is of type {:#x}", target.name, target.kind.0);
     Err(match raw {
         Some(raw) => Damage::of(raw, text),
         None => Damage(text),
     })
 }
 
+/// Whether attributes that are named after a function belong to that one's code.
+fn own_name_fits(section: &InputSection<'_>, target: &InputSection<'_>) -> bool {
+    let attributes_of = (section.role == Role::FunctionInfo).then(|| section.name.strip_prefix(".nv.info.")).flatten();
+    attributes_of.zip(target.name.strip_prefix(".text.")).is_none_or(|(named, code)| named == code)
+}
+
+/// The memory space of variables in a section, as their symbols have it.
+fn space_of(role: Role) -> Option<u8> {
+    Some(match role {
+        Role::GlobalData | Role::GlobalZero | Role::UnifiedData => SPACE_GLOBAL,
+        Role::ModuleShared | Role::KernelShared => SPACE_SHARED,
+        Role::ModuleConstants(_) | Role::FunctionConstants(_) => SPACE_CONSTANT,
+        Role::ReservedShared => SPACE_RESERVED,
+        _ => return None,
+    })
+}
+
 /// Says what is wrong with a symbol, given where it is defined.
 #[inline(always)] // Hot: one per symbol.
-pub(super) fn symbol(symbol: &Symbol<'_>, place: Place) -> Result<(), String> {
+pub(super) fn symbol(symbol: &Symbol<'_>, place: Place, role: Option<Role>) -> Result<(), String> {
     let name = symbol.name;
     let alignment_is_value = (place == Place::Common || is_shared(symbol.other)) && place != Place::Undefined;
     if alignment_is_value && !(symbol.value.max(1).is_power_of_two() && symbol.value <= MAX_ALIGN) {
@@ -70,7 +96,11 @@ pub(super) fn symbol(symbol: &Symbol<'_>, place: Place) -> Result<(), String> {
     if symbol.size > MAX_SIZE || symbol.value > MAX_SIZE {
         return Err(format!("symbol '{name}' reaches past any GPU's memory"));
     }
-    let is_internal = symbol.other & other::VISIBILITY == other::INTERNAL;
+    let space = symbol.other & OTHER_SPACE;
+    if space != 0 && role.and_then(space_of).is_some_and(|expected| expected != space) {
+        return Err(format!("'{name}' is in a section of another memory than its own, {space:#x}"));
+    }
+    let is_internal = is_internal(symbol.other);
     match (symbol.kind, place) {
         (SymbolKind::FUNCTION, _) if is_internal => Err(format!("function '{name}' was deleted, and is still named")),
         (SymbolKind::TEXTURE | SymbolKind::SAMPLER | SymbolKind::SURFACE, Place::Section(_)) => {
@@ -86,12 +116,20 @@ pub(super) fn symbol(symbol: &Symbol<'_>, place: Place) -> Result<(), String> {
 }
 
 impl Reader<'_, '_> {
+    /// Whether the header of a code section names the function that has its code.
+    fn names_owner(&self, raw: &Section<'_>, section: &InputSection<'_>) -> bool {
+        section.owner.is_some_and(|owner| owner.index() == (raw.header.info & FUNCTION) as usize)
+    }
+
     /// Checks that code is a function's, and what only kernels have a kernel's.
     pub(super) fn check_code(&self, sections: &[InputSection<'_>], symbols: &[InputSymbol<'_>]) -> Result<(), Damage> {
         let is_code = |section: &InputSection<'_>| matches!(section.role, Role::Text | Role::FunctionConstants(PARAMETER_BANK));
         for (raw, section) in self.linked(sections, is_code) {
             match section.role {
                 Role::Text if section.owner.is_none() => return Err(Damage::of(raw, "holds the code of no function".into())),
+                Role::Text if !self.names_owner(raw, section) => {
+                    return Err(Damage::of(raw, format!("names symbol {} as its function", raw.header.info & FUNCTION)));
+                }
                 Role::Text if section.data.is_empty() => return Err(Damage::of(raw, "a function has no code".into())),
                 Role::FunctionConstants(PARAMETER_BANK) => {
                     let owner = section.target.and_then(|code| sections[code.index()].owner).map(|owner| &symbols[owner.index()]);
@@ -119,6 +157,12 @@ impl Reader<'_, '_> {
                 let problem = |text: String| Damage::at(raw, (number as u64).saturating_mul(raw.header.entry_size), text);
                 if entry.symbol as usize >= symbols_count {
                     return Err(problem(format!("relocation names symbol {} of {symbols_count}", entry.symbol)));
+                }
+                let symbol = &symbols[entry.symbol as usize];
+                // Compilers make constants for themselves, and name them so, too.
+                let is_global = symbol.kind == SymbolKind::CUDA_OBJECT && symbol.other & OTHER_SPACE == SPACE_GLOBAL;
+                if is_global && is_internal(symbol.other) {
+                    return Err(problem(format!("relocation names '{}', which was deleted", symbol.name)));
                 }
                 let Some(reach) = extent(entry.kind).filter(|_| self.views == Views::Two || !entry.kind.is_mercury()) else {
                     return Err(problem(format!("relocation {} is of an unknown type", entry.kind)));
@@ -154,6 +198,11 @@ pub(super) fn compatibility(section: &Section<'_>) -> Result<(), Damage> {
         }
     }
     Ok(())
+}
+
+/// Whether a symbol is one that the compiler made for itself, or has deleted.
+fn is_internal(other: u8) -> bool {
+    other & other::VISIBILITY == other::INTERNAL
 }
 
 /// How many bytes from its offset on a relocation may change, if its type is known.

@@ -40,8 +40,11 @@ impl<'data> Reader<'_, 'data> {
         check::name(section, name, role)?;
         let count = self.file.sections().len();
         let target = match role {
-            Role::ModuleInfo if section.header.info as usize >= count => {
-                return Err(Damage::of(section, format!("belongs to section {} of {count}", section.header.info)));
+            Role::ModuleInfo | Role::Debug | Role::GlobalData | Role::GlobalZero if section.header.info != 0 => {
+                return Err(Damage::of(
+                    section,
+                    format!("belongs to section {} of {count}, though none of its kind does", section.header.info),
+                ));
             }
             Role::FunctionInfo | Role::FunctionConstants(_) | Role::KernelShared | Role::Relocations { .. } => {
                 let index = section.header.info;

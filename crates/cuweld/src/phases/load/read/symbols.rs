@@ -41,7 +41,7 @@ impl<'data> Reader<'_, 'data> {
                     code.owner.get_or_insert(id);
                 }
             }
-            check::symbol(&symbol, place).map_err(problem)?;
+            check::symbol(&symbol, place, home.map(|(_, role)| role)).map_err(problem)?;
             *row = InputSymbol {
                 name: symbol.name,
                 // Hot: one per symbol, so this is not put off until all ids are made to count from there.
