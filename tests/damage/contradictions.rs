@@ -108,6 +108,7 @@ const CASES: &[Case] = &[
     ),
     ("a.cubin", |object| first_record(object, 0, 5), "attribute REGCOUNT is of a wrong form"),
     ("a.cubin", |object| first_record(object, 2, 0), "attribute REGCOUNT is of a wrong form"),
+    ("a.cubin", |object| name_no_symbol(object), "relocation R_CUDA_ABS55_16_34 in '.text.k' names no symbol"),
     ("a.cubin", |object| set_relocation_type(object, 0xff02), "of an unknown type"),
     ("a.cubin", |object| set_relocation_type(object, 0x1_0002), "of an unknown type"),
 ];
@@ -122,6 +123,12 @@ fn first_record(object: &mut Damaged, at: usize, value: u8) {
     let start = object.start(".nv.info");
     assert_eq!(object.0[start + 1], Attribute::REGCOUNT.0);
     object.0[start + at] = value;
+}
+
+/// Makes the first relocation of a kernel's code, which is that of a call, one of nothing.
+fn name_no_symbol(object: &mut Damaged) {
+    let start = object.start(".rela.text.k");
+    object.0[start + 12..][..4].fill(0);
 }
 
 /// Gives the last relocation of the frames a type.

@@ -53,7 +53,12 @@ struct Sample {
 }
 
 fn samples() -> impl Iterator<Item = Sample> {
-    SAMPLES.iter().map(|&(case, arch, unit)| {
+    samples_of(SAMPLES)
+}
+
+/// The inputs of some cases: the case, the target, and the one of its units that is damaged.
+fn samples_of(samples: &'static [(&'static str, &'static str, &'static str)]) -> impl Iterator<Item = Sample> {
+    samples.iter().map(|&(case, arch, unit)| {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/cases/{case}/inputs/{arch}"));
         let read = |unit: &str| fs::read(folder.join(format!("{unit}.cubin")));
         let bytes = read(unit).unwrap_or_else(|error| panic!("{case} {arch} {unit}: {error}"));

@@ -79,9 +79,9 @@ imitations! {
     LoneKernelIsEverything "13.0", ["kept_kernels"],
         "With one entry function that may be launched, removes functions that only unified functions call, and does not count entry functions that stay because their address is taken: they get no stack size, and what only they call is removed.",
         "Unified functions are entered from other programs, and device code can launch what it has the address of. A result in which such an entry function calls what was removed is refused.";
-    CallsOfAddressTaken "13.0", ["address_taken"],
+    CallsOfAddressTaken "13.0", ["address_taken_lone"],
         "Removes what only functions call that stay because their address is taken, and functions whose address is taken by way of a definition that was discarded.",
-        "Their calls lead nowhere, and other modules can be given their address.";
+        "Their calls lead nowhere, and other modules can be given their address. A result in which code or data refers to what was removed is refused.";
     FramesOfInnerFunctions "13.0" in Two, ["whole_program_recursion"],
         "From `sm_100` on, says in the machine's view of all functions of a whole program's kernel (`-ewp`) that their frame is that of the last.",
         "Each has a frame of its own.";

@@ -40,20 +40,24 @@ pub fn find(
     Ok((link_without(&rows, arguments, folder, tools)? == *outcomes.found).then_some(rows))
 }
 
-/// The row by which the linker under test refuses to make what the reference makes: a kernel that calls a function which was removed. Without
-/// it, the link must succeed.
+/// The rows by which the linker under test refuses to make what the reference makes: code or data that refers to a function which was
+/// removed. Without them, the link must succeed.
 pub fn find_refusal(
     outcomes: &Outcomes<'_>,
     arguments: &[String],
     folder: &Path,
     tools: &Tools,
 ) -> Result<Option<Vec<Imitation>>, String> {
-    let row = Imitation::LoneKernelIsEverything;
-    let refused = outcomes.expected.status == Some(0) && outcomes.found.messages.contains(" was removed, but '.text.");
-    if !refused || link_without(&[row], arguments, folder, tools)?.status != Some(0) {
+    if outcomes.expected.status != Some(0) || !outcomes.found.messages.contains(" was removed, but '.") {
         return Ok(None);
     }
-    Ok(Some(vec![row]))
+    let (lone, taken) = (Imitation::LoneKernelIsEverything, Imitation::CallsOfAddressTaken);
+    for rows in [vec![lone], vec![taken], vec![lone, taken]] {
+        if link_without(&rows, arguments, folder, tools)?.status == Some(0) {
+            return Ok(Some(rows));
+        }
+    }
+    Ok(None)
 }
 
 fn link_without(rows: &[Imitation], arguments: &[String], folder: &Path, tools: &Tools) -> Result<Outcome, String> {

@@ -7,7 +7,7 @@
 //!
 //! The reference linker removes what only such functions call, so that their calls go nowhere. If a program has one entry function
 //! that may be launched, it does the same to entry functions that stay for their address. Both are imitated only where files are
-//! compared, and the second only where it breaks nothing: see [`relocate`](super::relocate).
+//! compared, and only where they break nothing: see [`relocate`](super::relocate).
 
 mod launched;
 

@@ -3,12 +3,11 @@
 use super::{Decision, Kept, Patch, Reference, Referent};
 use crate::id::{FunctionId, SymbolId};
 use crate::imitations::Imitation;
-use crate::phases::load::Place;
+use crate::phases::load::{Place, Role};
 use crate::phases::merge::{At, OutputSection, Placement};
 use crate::phases::resolve::{FOLLOWS_CODE, Symbol, is_dynamic, is_leftover, is_shared_variable, is_texture};
 use crate::phases::stages::Planned;
 use crate::sections::Memory;
-use cubin::elf::SHF_EXECINSTR;
 use cubin::relocation::Expression;
 use cubin::symbol::SymbolKind;
 
@@ -66,7 +65,10 @@ impl Planned<'_, '_> {
             return self.keep_for_next_link(reference);
         }
         if let Some(target) = self.section_symbol(reference) {
-            return self.decide_section(reference, expression, target);
+            return match target {
+                Some(target) => self.decide_section(reference, expression, target),
+                None => self.removed_code(reference).map_or(Decision::Drop, Decision::Dangling),
+            };
         }
         let Some(id) = self.resolution.meaning(reference.symbol) else {
             // A label of code that the compiler removed. To the reference linker it is the null symbol, and whatever that is.
@@ -77,7 +79,7 @@ impl Planned<'_, '_> {
         if let Some(function) = symbol.function.filter(|&function| !self.live.contains(function)) {
             return match expression {
                 Expression::ClearUnused => Decision::ApplyUnrecorded(Patch { value: 0, ..reference.patch(0) }),
-                _ if reference.is_debug || self.may_lead_nowhere(reference) => Decision::Drop,
+                _ if reference.is_debug => Decision::Drop,
                 _ => Decision::Dangling(function),
             };
         }
@@ -89,20 +91,6 @@ impl Planned<'_, '_> {
             true => self.settle(reference, expression, id),
             false => self.settle_too_early(reference, expression, id),
         }
-    }
-
-    /// Whether a reference to a function that was removed is one that the reference linker makes, and that no kernel gets to: in data, or
-    /// in a device function that is live only for its address.
-    fn may_lead_nowhere(&self, reference: &Reference<'_, '_>) -> bool {
-        let is_never_called = |function: FunctionId| {
-            let is_kernel = self.resolution.functions()[function].kernel;
-            !is_kernel && self.live.never_called().binary_search(&function).is_ok()
-        };
-        self.options.imitates(Imitation::CallsOfAddressTaken)
-            && match reference.section.function {
-                Some(function) if reference.section.flags & SHF_EXECINSTR != 0 => is_never_called(function),
-                _ => true,
-            }
     }
 
     /// Decides about a relocation against a symbol that the driver, the linker, or the layout of a kernel's memory places.
@@ -165,9 +153,17 @@ impl Planned<'_, '_> {
         })
     }
 
+    /// The function that a relocation refers to by the section of its code, which is not in the output.
+    fn removed_code(&self, reference: &Reference<'_, '_>) -> Option<FunctionId> {
+        let Place::Section(section) = self.inputs.symbols()[reference.symbol].place() else { return None };
+        let section = &self.inputs.sections()[section];
+        let owner = section.owner.filter(|_| section.role == Role::Text && !reference.is_debug)?;
+        self.resolution.function(owner)
+    }
+
     /// Decides about a relocation against a section. Debug sections refer to each other by offset, which is known now.
-    fn decide_section(&self, reference: &Reference<'_, '_>, expression: Expression, target: Option<At>) -> Decision {
-        let Some(At { section, offset }) = target else { return Decision::Drop };
+    fn decide_section(&self, reference: &Reference<'_, '_>, expression: Expression, target: At) -> Decision {
+        let At { section, offset } = target;
         let addend = reference.entry.addend.wrapping_add_unsigned(offset);
         let kept = reference.kept(self, Referent::Section(section), addend);
         match reference.is_debug && expression != Expression::ProgramRelative {

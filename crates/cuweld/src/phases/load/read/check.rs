@@ -8,7 +8,7 @@ use crate::phases::load::{InputSection, InputSymbol, OTHER_KERNEL, OTHER_SPACE, 
 use cubin::compat::Tag;
 use cubin::info;
 use cubin::read::{File, Section};
-use cubin::relocation::RelocationType;
+use cubin::relocation::{Expression, RelocationType};
 use cubin::symbol::{Binding, Symbol, SymbolKind, other};
 use cubin::target::{Target, Views};
 
@@ -164,6 +164,9 @@ impl Reader<'_, '_> {
                 if is_global && is_internal(symbol.other) {
                     return Err(problem(format!("relocation names '{}', which was deleted", symbol.name)));
                 }
+                if entry.symbol == 0 && target.role == Role::Text && is_address(entry.kind) {
+                    return Err(problem(format!("relocation {} in '{}' names no symbol", entry.kind, target.name)));
+                }
                 let Some(reach) = extent(entry.kind).filter(|_| self.views == Views::Two || !entry.kind.is_mercury()) else {
                     return Err(problem(format!("relocation {} is of an unknown type", entry.kind)));
                 };
@@ -203,6 +206,12 @@ pub(super) fn compatibility(section: &Section<'_>) -> Result<(), Damage> {
 /// Whether a symbol is one that the compiler made for itself, or has deleted.
 fn is_internal(other: u8) -> bool {
     other & other::VISIBILITY == other::INTERNAL
+}
+
+/// Whether a relocation asks for an address, which only a symbol has.
+fn is_address(kind: RelocationType) -> bool {
+    use Expression::{Address, FunctionDescriptor, GenericAddress, ProgramRelative};
+    matches!(kind.expression(), Address | FunctionDescriptor | GenericAddress | ProgramRelative)
 }
 
 /// How many bytes from its offset on a relocation may change, if its type is known.
