@@ -1,6 +1,7 @@
 //! The files of a link: found, read, and the members of thin archives with them.
 
 use crate::bytes::{Bytes, Identity};
+use crate::folders::{self, Folders};
 use crate::libraries;
 use crate::missing_file;
 use crate::options::{InputItem, InputSource, LinkArguments, Members, System};
@@ -208,7 +209,9 @@ fn read_all<'arguments>(
     files: &mut Files<'arguments>,
 ) -> Result<(), Box<Diagnostic>> {
     let items: Vec<&InputItem> = arguments.inputs_in_link_order().collect();
-    let find = |(index, item): (usize, &&'arguments InputItem)| find(item, seen.0.get(index).and_then(Option::as_ref), arguments);
+    let folders = Folders::of(arguments);
+    let seen_at = |index: usize| seen.0.get(index).and_then(Option::as_ref);
+    let find = |(index, item): (usize, &&'arguments InputItem)| find(item, seen_at(index), arguments, &folders);
     let found: Vec<_> = match threads {
         // Others may not have been started yet.
         1 => items.iter().enumerate().map(find).collect(),
@@ -271,19 +274,17 @@ fn find<'arguments>(
     item: &'arguments InputItem,
     seen: Option<&Metadata>,
     arguments: &LinkArguments,
+    folders: &Folders<'_>,
 ) -> io::Result<Found<'arguments>> {
-    let file_names = match &item.source {
-        InputSource::File(path) => {
-            let bytes = seen.map_or_else(|| Bytes::of(path), |seen| Bytes::of_known(path, seen))?;
-            return Ok(Found { file: Some((Cow::Borrowed(path), bytes)), passed_over: Vec::new() });
-        }
-        InputSource::Library(name) => System::NATIVE.library_files(name),
-        InputSource::LibraryFile(name) => vec![name.clone()],
-    };
+    if let InputSource::File(path) = &item.source {
+        let bytes = seen.map_or_else(|| Bytes::of(path), |seen| Bytes::of_known(path, seen))?;
+        return Ok(Found { file: Some((Cow::Borrowed(path), bytes)), passed_over: Vec::new() });
+    }
+    let file_names = folders::file_names(item);
     let cpu = libraries::Processor::named(arguments.cpu.as_deref());
     let mut passed_over = Vec::new();
     let places = |folder| file_names.iter().map(move |file| System::NATIVE.library_path(folder, file));
-    for path in arguments.library_paths.iter().flat_map(|folder| places(folder)) {
+    for path in folders.with(&file_names).into_iter().flat_map(places) {
         let Ok(bytes) = Bytes::of(&path) else { continue };
         if libraries::is_compatible(bytes.as_ref(), cpu) {
             return Ok(Found { file: Some((Cow::Owned(path), bytes)), passed_over });

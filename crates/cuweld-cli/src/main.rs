@@ -12,6 +12,7 @@ mod compilers;
 mod destination;
 mod dlink;
 mod finalizer;
+mod folders;
 mod host_script;
 mod inputs;
 mod libraries;

@@ -41,3 +41,26 @@ fn threads_have_a_limit() -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Libraries by the thousand are looked for in folders by the thousand, and found where they are.
+#[test]
+fn many_libraries_in_many_folders() -> io::Result<()> {
+    const COUNT: usize = 20_000;
+    let folder = Folder::new()?;
+    fs::create_dir(folder.path("there"))?;
+    fs::copy(folder.path("a.cubin"), folder.path("there/libLast.a"))?;
+    fs::create_dir(folder.path("there/more"))?;
+    fs::copy(folder.path("a.cubin"), folder.path("there/more/plain"))?;
+    let mut words: String = (0..COUNT).map(|number| format!("-Lno{number} -lno{number}\n")).collect();
+    words.push_str("-Lthere -lLast");
+    let begun = std::time::Instant::now();
+    for (last, found) in [(" -lLast", "there/libLast.a"), (" -l:more/plain", "there/more/plain")] {
+        fs::write(folder.path("words"), words.replace(" -lLast", last))?;
+        // Both have the same kernel, so a library that was found is an error.
+        let said = refused(&folder.link(&["-optf=words", "a.cubin", "-o", "out.cubin"])?);
+        assert!(said.contains(found), "{said}");
+    }
+    // One by one it takes many minutes.
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    Ok(())
+}
