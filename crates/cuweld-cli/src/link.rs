@@ -235,7 +235,7 @@ impl<'session> Session<'session> {
         }
         let Linked { image, map } = linked.unwrap_or(Linked { image: None, map: None });
         if let (Some(path), Some(saved)) = (&arguments.output, image) {
-            outputs.add_pending(path, saved);
+            outputs.add_result(path, saved);
         }
         let Outline { graphviz, account, .. } = watch.outline.take().unwrap_or_default();
         add_side_files(outputs, registrations.as_deref(), map.as_deref(), graphviz.as_ref(), arguments, report)?;

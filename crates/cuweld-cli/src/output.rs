@@ -45,8 +45,10 @@ enum Whereabouts {
     Place(InPlace),
     /// Nowhere yet.
     Nameless(Target),
-    /// Beside its place.
-    Beside { beside: PathBuf, target: Target },
+    /// Beside its place, with a lock on the old file there where that was asked for.
+    Beside { beside: PathBuf, target: Target, old: Option<File> },
+    /// At its place, and the old file beside it.
+    Exchanged { beside: PathBuf, _old: File },
     /// At its place.
     Done,
 }
@@ -101,15 +103,36 @@ impl Pending {
         };
         let alike = target.make_alike(&file);
         let whereabouts = match beside {
-            Some(beside) => Whereabouts::Beside { beside, target },
+            Some(beside) => Whereabouts::Beside { beside, target, old: None },
             None => Whereabouts::Nameless(target),
         };
         let pending = Pending { contents: Contents::File(file), room: 0, whereabouts };
         alike.map(|()| pending)
     }
 
-    /// The file is whole: it takes its place.
-    pub fn commit(mut self) -> io::Result<()> {
+    /// Does what takes time before the file can take its place, unless that is done. What fails here is tried again then.
+    pub fn prepare(&mut self) {
+        let Contents::File(file) = &self.contents else { return };
+        if let Whereabouts::Nameless(target) = &self.whereabouts {
+            beside::remove_abandoned(target.folder());
+            // A name can not be given over another; a name can be changed to another.
+            if target.old.is_some()
+                && let Ok(beside) = beside::give_any(file, target.folder())
+            {
+                self.whereabouts = Whereabouts::Beside { beside, target: target.clone(), old: None };
+            }
+        }
+        if let Whereabouts::Beside { target, old, .. } = &mut self.whereabouts
+            && target.old.is_some()
+            && old.is_none()
+        {
+            *old = beside::open_locked(&target.place);
+        }
+    }
+
+    /// The file is whole: it takes its place. An old one that it replaced is there until this is dropped.
+    pub fn commit(&mut self) -> io::Result<()> {
+        self.prepare();
         let mut file = match (&mut self.contents, &mut self.whereabouts) {
             (Contents::Memory(bytes), Whereabouts::Place(place)) => return place.write(|file| file.write_all(bytes)),
             (Contents::File(file), _) => file.try_clone()?,
@@ -129,34 +152,32 @@ impl Pending {
 
     fn take_place(&mut self, file: &File) -> io::Result<()> {
         if let Whereabouts::Nameless(target) = &self.whereabouts {
-            beside::remove_abandoned(target.folder());
             // Where there is no old file, the name is the only thing that was missing.
             if target.old.is_none() && beside::give(file, &target.place).is_ok() {
                 self.whereabouts = Whereabouts::Done;
                 return Ok(());
             }
-            // A name can not be given over another; a name can be changed to another.
             let (beside, target) = (beside::give_any(file, target.folder())?, target.clone());
-            self.whereabouts = Whereabouts::Beside { beside, target };
+            self.whereabouts = Whereabouts::Beside { beside, target, old: None };
         }
-        let Whereabouts::Beside { beside, target } = &self.whereabouts else { return Ok(()) };
+        let Whereabouts::Beside { beside, target, old } = &mut self.whereabouts else { return Ok(()) };
         // Files that change places need not be on the disk first, as one that replaces another must on some systems. What is beside
         // afterwards is the old one, and goes. It is locked like the new one, so that nobody else removes it.
-        let old = target.old.as_ref().and_then(|_| beside::open_locked(&target.place));
-        if old.is_some() && beside::exchange(beside, &target.place).is_ok() {
-            // If this fails, the next link removes it.
-            _ = fs::remove_file(beside);
-        } else {
-            replace(beside, &target.place)?;
-        }
-        self.whereabouts = Whereabouts::Done;
+        let old = old.take().filter(|_| beside::exchange(beside, &target.place).is_ok());
+        self.whereabouts = match old {
+            Some(old) => Whereabouts::Exchanged { beside: std::mem::take(beside), _old: old },
+            None => {
+                replace(beside, &target.place)?;
+                Whereabouts::Done
+            }
+        };
         Ok(())
     }
 }
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if let Whereabouts::Beside { beside, .. } = &self.whereabouts {
+        if let Whereabouts::Beside { beside, .. } | Whereabouts::Exchanged { beside, .. } = &self.whereabouts {
             // If this fails, the next link removes it.
             _ = fs::remove_file(beside);
         }

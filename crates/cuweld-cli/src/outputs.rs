@@ -23,6 +23,7 @@ pub struct Outputs {
 struct Output {
     path: PathBuf,
     pending: Pending,
+    is_result: bool,
 }
 
 /// Writes lines with the ends that they have in the system's text files.
@@ -57,7 +58,7 @@ impl Outputs {
             report.add(Diagnostic::new(Message::CannotOpenFile { file }).also(error.to_string()));
             Failure::Fatal
         })?;
-        let table_of_times = table.map(|pending| Output { path: path.clone(), pending });
+        let table_of_times = table.map(|pending| Output { path: path.clone(), pending, is_result: false });
         let times = if table_of_times.is_none() { Some((path.clone(), String::new())) } else { None };
         Ok(Outputs { table_of_times, times, files: Vec::new() })
     }
@@ -95,32 +96,34 @@ impl Outputs {
     ) -> Result<(), Failure> {
         let mut pending = Pending::begin(path).map_err(|error| not_written(path, &error, report))?;
         write(&mut pending.contents).map_err(|error| writing_failed(path, &error, report))?;
-        self.add_pending(path, pending);
+        self.files.push(Output { path: path.to_path_buf(), pending, is_result: false });
         Ok(())
     }
 
-    /// Adds a file that is complete.
-    pub fn add_pending(&mut self, path: &Path, pending: Pending) {
-        self.files.push(Output { path: path.to_path_buf(), pending });
+    /// Adds the result, which is complete.
+    pub fn add_result(&mut self, path: &Path, pending: Pending) {
+        self.files.push(Output { path: path.to_path_buf(), pending, is_result: true });
     }
 
     /// All files are complete, and take their places; if the link can not go on, only the table does.
     ///
-    /// Those first that are written in place: much can go wrong with them, and hardly anything with the others.
+    /// Those first that are written in place: much can go wrong with them, and hardly anything with the others. These are one step away
+    /// from their places then, and take them one right after the other, the result last: once it is new, all are.
     pub fn commit(&mut self, outcome: Result<(), Failure>, report: &mut Report) -> Result<(), Failure> {
         let mut files = std::mem::take(&mut self.files);
         if outcome == Err(Failure::Fatal) {
             files.clear();
         }
+        files.extend(self.table_of_times.take());
         if let Some((path, rows)) = self.times.take().filter(|(_, rows)| !rows.is_empty()) {
             let add = || File::options().append(true).open(&path)?.write_all(&as_text_file(&rows));
             add().map_err(|error| not_written(&path, &error, report))?;
         }
-        let files = self.table_of_times.take().into_iter().chain(files);
-        let (in_place, replaced): (Vec<Output>, Vec<Output>) = files.partition(|file| file.pending.is_in_place());
-        for Output { path, pending } in in_place.into_iter().chain(replaced) {
+        files.sort_by_key(|file| (!file.pending.is_in_place(), file.is_result));
+        files.iter_mut().for_each(|file| file.pending.prepare());
+        for Output { path, pending, .. } in &mut files {
             let failed = if pending.is_in_place() { writing_failed } else { not_written };
-            pending.commit().map_err(|error| failed(&path, &error, report))?;
+            pending.commit().map_err(|error| failed(path, &error, report))?;
         }
         outcome
     }

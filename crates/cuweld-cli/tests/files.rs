@@ -148,19 +148,22 @@ fn of_two_links_onto_one_file_one_wins() -> io::Result<()> {
     Ok(())
 }
 
-/// Kills a link after various times. The result is large, so that many of them are while it is written.
+/// Kills a link after various times. The result is large, so that many of them are while it is written. It comes last: if it is new, so
+/// is the map.
 #[test]
 fn a_link_that_is_killed_leaves_the_old_file_or_the_new_one() -> io::Result<()> {
     const LINKS: u64 = 60;
     let folder = Folder::new()?;
     fs::write(folder.path("host.bin"), vec![b'x'; 12 << 20])?;
-    let arguments = ["a.cubin", "-nv-host=host.bin", "-o", "out.cubin"];
+    let arguments = ["a.cubin", "-nv-host=host.bin", "-o", "out.cubin", "--Map=map"];
     let start = std::time::Instant::now();
     assert!(folder.link(&arguments)?.status.success());
     let (duration, new) = (start.elapsed(), fs::read(folder.path("out.cubin"))?);
+    let new_map = fs::read(folder.path("map"))?;
     let mut kept_old = 0;
     for turn in 0..LINKS {
         fs::write(folder.path("out.cubin"), "old")?;
+        fs::write(folder.path("map"), "old")?;
         let mut child = folder.linker().args(arguments).stderr(Stdio::null()).spawn()?;
         thread::sleep(duration * turn as u32 / LINKS as u32);
         child.kill()?;
@@ -168,12 +171,14 @@ fn a_link_that_is_killed_leaves_the_old_file_or_the_new_one() -> io::Result<()> 
         let found = fs::read(folder.path("out.cubin"))?;
         kept_old += u32::from(found == b"old");
         assert!(found == b"old" || found == new, "turn {turn}: {} bytes", found.len());
+        let map = fs::read(folder.path("map"))?;
+        assert!(map == new_map || (map == b"old" && found == b"old"), "turn {turn}: the map is {} bytes", map.len());
     }
     assert!(kept_old > 0, "no link was killed before its end");
     // Between giving the new file a name and giving it the right one are microseconds. A kill in them leaves it behind; the next link
     // removes it.
     assert!(folder.link(&arguments)?.status.success());
-    assert_eq!(folder.names()?, ["a.cubin", "host.bin", "out.cubin"]);
+    assert_eq!(folder.names()?, ["a.cubin", "host.bin", "map", "out.cubin"]);
     Ok(())
 }
 

@@ -373,7 +373,7 @@ fn add_bundle(
         }
     };
     written.map_err(|error| writing_failed(output, &error, report))?;
-    outputs.add_pending(output, pending);
+    outputs.add_result(output, pending);
     Ok(())
 }
 
