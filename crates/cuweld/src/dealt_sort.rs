@@ -14,6 +14,9 @@ pub enum Tie {
 
 /// Sorts by `precedes`, a strict order.
 pub fn dealt_merge_sort<T: Copy>(list: &[T], tie: Tie, precedes: &impl Fn(&T, &T) -> bool) -> Vec<T> {
+    if list.len() < 2 {
+        return list.to_vec();
+    }
     let mut lists = Lists { items: list, next: (1..list.len()).chain([list.len()]).collect(), tie, precedes };
     let mut rest = lists.sort(0);
     let mut sorted = Vec::with_capacity(list.len());
