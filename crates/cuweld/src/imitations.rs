@@ -97,8 +97,8 @@ imitations! {
     ReservedSectionNumbers "13.0", [],
         "Writes section numbers 0xff00 and 0xfff2 into symbols as they are.",
         "They mean something else to a reader.";
-    FirstDynamicAlignment "13.0", ["shared_dynamic_aligned"],
-        "Aligns dynamic shared memory as its first declaration says, whatever others say.",
+    FirstDynamicAlignment "13.0", ["shared_dynamic_aligned" "shared_dynamic_two_arrays"],
+        "Aligns dynamic shared memory as its first declaration says, whatever others say, and where code knows it by several names, as the last of them says in the first function that a kernel reaches.",
         "Code that declares more may fault.";
     UncountedReservedShared "13.0" in One, ["reserved_shared_uncounted"],
         "With `-disable-smem-reservation`, allows as much shared memory as if what is reserved did not count.",

@@ -32,6 +32,7 @@ use crate::phases::merge::{SharedPlacement, SharedVariable};
 use crate::phases::resolve::is_dynamic;
 use crate::phases::usage::{Callers, PerComponent};
 use cubin::release::Rule;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use users::{UserClass, Users};
 
@@ -311,8 +312,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
 
     /// Each kernel's own variables, the widest alignment first.
     fn lay_out_own(&mut self, mut own: IdMap<FunctionId, Vec<SharedVariable>>) {
-        let widest_first =
-            |a: &SharedVariable, b: &SharedVariable| (std::cmp::Reverse(a.align), a.size) < (std::cmp::Reverse(b.align), b.size);
+        let widest_first = |a: &SharedVariable, b: &SharedVariable| (Reverse(a.align), a.size) < (Reverse(b.align), b.size);
         for &kernel in self.facts.live.entries() {
             let variables = own.remove(&kernel).unwrap_or_default();
             let start = if variables.is_empty() { 0 } else { u64::from(self.facts.options.reserve_null_pointer) };
@@ -342,7 +342,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             *align = (*align).max(self.dynamic.of(self.facts, kernel));
         }
         let layout = &mut self.layout;
-        let unit = |kernel| self.dynamic.of(self.facts, kernel);
+        let unit = |kernel| self.dynamic.unit(self.facts, kernel);
         layout.dynamic = agree_on_dynamic_starts(self.facts, self.users, null_pointer, unit, &mut self.end);
         layout.largest_dynamic = layout.dynamic.values().max().copied();
         if is_debugged && self.has_dynamic {
@@ -446,22 +446,34 @@ struct DynamicAlignment {
     /// The widest alignment of all, whoever uses it.
     widest: u64,
     of: PerComponent<Option<u64>>,
+    /// What the reference linker aligns the start to: the array that the end of the first function's code refers to.
+    first: PerComponent<Option<(Reverse<SectionId>, u64)>>,
 }
 
 impl DynamicAlignment {
     fn find(facts: &Facts<'_, '_>, users: &Users) -> Self {
         let dynamic = facts.plan.shared_variables().iter().filter(|variable| variable.owner == SharedPlacement::Dynamic);
         let declared: IdMap<SymbolId, u64> = dynamic.map(|variable| (variable.symbol, variable.align)).collect();
+        let aligns = |function| facts.references.of(function).iter().filter_map(|symbol| declared.get(symbol)).copied();
         let of = users.largest_of_functions(facts, |function| {
-            let aligns = facts.references.of(function).iter().filter_map(|symbol| declared.get(symbol)).copied();
-            users::uses_dynamic(facts, function).then(|| aligns.max().unwrap_or(DYNAMIC_ALIGN))
+            users::uses_dynamic(facts, function).then(|| aligns(function).max().unwrap_or(DYNAMIC_ALIGN))
         });
-        DynamicAlignment { widest: declared.into_values().max().unwrap_or(1), of }
+        let imitates = facts.options.imitates(Imitation::FirstDynamicAlignment);
+        // Compilers list the relocations from the end of the code on.
+        let first = |function| Some((Reverse(facts.plan.function(function).text?), aligns(function).next()?));
+        let first = users.largest_of_functions(facts, |function| if imitates { first(function) } else { None });
+        DynamicAlignment { widest: declared.into_values().max().unwrap_or(1), of, first }
     }
 
     /// What a kernel that uses some needs.
     fn of(&self, facts: &Facts<'_, '_>, kernel: FunctionId) -> u64 {
         facts.usage.at(&self.of, kernel).unwrap_or(DYNAMIC_ALIGN).max(DYNAMIC_ALIGN)
+    }
+
+    /// What it starts at a multiple of for a kernel.
+    fn unit(&self, facts: &Facts<'_, '_>, kernel: FunctionId) -> u64 {
+        let first = facts.usage.at(&self.first, kernel).map(|(_, align)| align.max(DYNAMIC_ALIGN));
+        first.unwrap_or_else(|| self.of(facts, kernel))
     }
 }
 
