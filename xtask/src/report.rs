@@ -1,9 +1,11 @@
 //! Reports on libraries that are there already, beside what others say of them: `cargo xtask report FILE...`.
 //!
-//! Time and memory of `cuweld report`, of unpacking alone, of `cuobjdump -res-usage` and of cubloaty, the least and the most of some runs. The task fails if a report
+//! Time and memory of `cuweld report`, of unpacking alone, of `cuobjdump -res-usage` and of cubloaty, the least and the most of some runs,
+//! and how long the page takes in a browser. The task fails if a report
 //! takes too much memory, or if a kernel that cuobjdump lists is not in it with the same numbers; times are a machine's, and only shown. Any library with device code will do: `docs/report.md` names those whose
 //! figures it shows.
 
+mod browser;
 mod unpack;
 mod usage;
 
@@ -172,6 +174,9 @@ impl Request {
         let most = unpacked / PART + MORE;
         let mut all_well = peak_bytes <= most;
         println!("\n{} unpacked; {} of {} for a report", shown_bytes(unpacked), shown_bytes(peak_bytes), shown_bytes(most));
+        if let Some(times) = browser::times(&own.program, file, &self.work)? {
+            println!("{times}");
+        }
         if let Some(tool) = rest.iter().find(|tool| tool.ending == "res-usage") {
             let compared = usage::compare(&report, &String::from_utf8_lossy(&text(tool)?));
             println!("{compared}");
