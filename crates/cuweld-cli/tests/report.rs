@@ -63,6 +63,26 @@ fn a_link_reports_what_it_took_and_left() {
     assert!(text(&shown.stdout).contains("  removed unused_as_well, 256 B: no kernel reaches it\n"), "{}", text(&shown.stdout));
 }
 
+/// What was taken of the inputs is what is in the result, also where Mercury code stands for machine code.
+#[test]
+fn what_a_link_took_is_what_it_made() {
+    for arch in ["sm_90", "sm_120"] {
+        let folder = TempDir::new().expect("a folder");
+        let output = folder.path().join("out.cubin");
+        let inputs = case("dead_functions").with_file_name(arch);
+        let target = format!("-arch={arch}");
+        let json = folder.path().join("report.json");
+        let (output, written) = (output.to_str().expect("text"), json.to_str().expect("text"));
+        let linked = cuweld(&inputs, &[&target, "a.cubin", "b.cubin", "-o", output, "--report", written]);
+        assert!(linked.status.success(), "{}", text(&linked.stderr));
+        let report: serde_json::Value = serde_json::from_slice(&fs::read(json).expect("written")).expect("JSON");
+        let architecture = &report["architectures"][0];
+        let kept = architecture["link"]["inputs"].as_array().expect("inputs").iter().map(|input| input["kept"].as_u64());
+        assert_eq!(kept.sum::<Option<u64>>(), architecture["images"][0]["parts"]["code"].as_u64(), "{arch}: {architecture}");
+        assert_eq!(architecture["link"]["removed"][0]["bytes"], 512, "{arch}");
+    }
+}
+
 #[test]
 fn a_comparison_says_because_of_what() {
     let folder = programs();
