@@ -31,65 +31,82 @@ const BEFORE: usize = 7;
 /// The section with the note of the toolkit.
 const NOTE: usize = 5;
 
-/// An object of a chain: function `first + i` calls function `first + i + 1`, and the last one calls `next`.
-fn object(header: &Header, first: usize, next: usize) -> Vec<u8> {
-    let header_size = Header::SIZE;
-    let mut names = b"\0".to_vec();
-    let mut symbols = vec![0; SymbolRecord::SIZE * (FUNCTIONS + 2)];
-    let mut sections = vec![SectionHeader::default(); BEFORE + FUNCTIONS];
-    let mut edges = Vec::with_capacity(FUNCTIONS);
-    let mut attributes = Vec::new();
-    for index in 0..=FUNCTIONS {
-        let number = if index < FUNCTIONS { first + index } else { next };
-        let name = names.len() as u32;
-        names.extend(format!(".text.f{number}\0").bytes());
+/// What an object of a chain is made of.
+struct Object {
+    names: Vec<u8>,
+    symbols: Vec<u8>,
+    sections: Vec<SectionHeader>,
+    file: Vec<u8>,
+}
+
+impl Object {
+    /// Names a function and its section, and adds its symbol; returns the section's name. The function's name is the end of it.
+    fn name_function(&mut self, index: usize, number: usize) -> u32 {
+        let name = self.names.len() as u32;
+        let is_defined = index < FUNCTIONS;
+        self.names.extend(format!(".text.f{number}\0").bytes());
         let record = SymbolRecord {
-            // The function's name is the end of its section's.
             name: name + ".text.".len() as u32,
             info: info(Binding::GLOBAL, SymbolKind::FUNCTION),
             other: if number == 0 { other::ENTRY } else { 0 },
-            section: if index < FUNCTIONS { (BEFORE + index) as u16 } else { 0 },
+            section: if is_defined { (BEFORE + index) as u16 } else { 0 },
             value: 0,
-            size: if index < FUNCTIONS { CODE as u64 } else { 0 },
+            size: if is_defined { CODE as u64 } else { 0 },
         };
-        record.write(&mut symbols[SymbolRecord::SIZE * (index + 1)..][..SymbolRecord::SIZE]);
-        if index < FUNCTIONS {
-            let (offset, size) = ((header_size + CODE * index) as u64, CODE as u64);
-            let flags = SHF_ALLOC | SHF_EXECINSTR;
-            sections[BEFORE + index] = SectionHeader {
-                name,
-                kind: SHT_PROGBITS,
-                flags,
-                offset,
-                size,
-                align: 16,
-                info: index as u32 + 1,
-                ..Default::default()
-            };
-            let registers = [index as u32 + 1, 16].map(u32::to_le_bytes).concat();
-            Record::sized(Attribute::REGCOUNT, &registers).iter().for_each(|record| record.encode(&mut attributes));
-            edges.push(Edge::Call { caller: index as u32 + 1, callee: index as u32 + 2 });
-        }
+        record.write(&mut self.symbols[SymbolRecord::SIZE * (index + 1)..][..SymbolRecord::SIZE]);
+        name
     }
+
+    /// Adds a section with its contents.
+    fn add(&mut self, index: usize, name: &str, kind: u32, contents: &[u8], fields: SectionHeader) {
+        self.file.resize(self.file.len().next_multiple_of(8), 0);
+        let (offset, size) = (self.file.len() as u64, contents.len() as u64);
+        self.file.extend_from_slice(contents);
+        let place = self.names.len() as u32;
+        self.names.extend(name.bytes().chain([0]));
+        self.sections[index] = SectionHeader { name: place, kind, offset, size, ..fields };
+    }
+}
+
+/// An object of a chain: function `first + i` calls function `first + i + 1`, and the last one calls `next`.
+fn object(header: &Header, first: usize, next: usize) -> Vec<u8> {
+    let mut object = Object {
+        names: b"\0".to_vec(),
+        symbols: vec![0; SymbolRecord::SIZE * (FUNCTIONS + 2)],
+        sections: vec![SectionHeader::default(); BEFORE + FUNCTIONS],
+        file: vec![0; Header::SIZE + CODE * FUNCTIONS],
+    };
+    let mut edges = Vec::with_capacity(FUNCTIONS);
+    let mut attributes = Vec::new();
+    for index in 0..FUNCTIONS {
+        let (name, symbol) = (object.name_function(index, first + index), index as u32 + 1);
+        object.sections[BEFORE + index] = SectionHeader {
+            name,
+            kind: SHT_PROGBITS,
+            flags: SHF_ALLOC | SHF_EXECINSTR,
+            offset: (Header::SIZE + CODE * index) as u64,
+            size: CODE as u64,
+            align: 16,
+            info: symbol,
+            ..Default::default()
+        };
+        let registers = [symbol, 16].map(u32::to_le_bytes).concat();
+        Record::sized(Attribute::REGCOUNT, &registers).iter().for_each(|record| record.encode(&mut attributes));
+        edges.push(Edge::Call { caller: symbol, callee: symbol + 1 });
+    }
+    object.name_function(FUNCTIONS, next);
     let mut graph = Vec::new();
     encode_edges(&edges, &mut graph);
-    let mut file = vec![0; header_size + CODE * FUNCTIONS];
-    let mut add = |index: usize, name: &str, kind: u32, contents: &[u8], fields: SectionHeader| {
-        file.resize(file.len().next_multiple_of(8), 0);
-        let (offset, size) = (file.len() as u64, contents.len() as u64);
-        file.extend_from_slice(contents);
-        let place = names.len() as u32;
-        names.extend(name.bytes().chain([0]));
-        sections[index] = SectionHeader { name: place, kind, offset, size, ..fields };
-    };
     let table = SectionHeader { link: 2, info: 1, entry_size: SymbolRecord::SIZE as u64, align: 8, ..Default::default() };
-    add(3, ".symtab", SHT_SYMTAB, &symbols, table);
+    let symbols = std::mem::take(&mut object.symbols);
+    object.add(3, ".symtab", SHT_SYMTAB, &symbols, table);
     let calls = SectionHeader { link: 3, entry_size: 8, align: 4, ..Default::default() };
-    add(4, ".nv.callgraph", SectionType::CALLGRAPH.0, &graph, calls);
+    object.add(4, ".nv.callgraph", SectionType::CALLGRAPH.0, &graph, calls);
     let note = CudaInfo { note_version: 2, virtual_sm: 75, toolkit: 130 }.encode();
-    add(NOTE, ".note.nv.cuinfo", SectionType::NOTE.0, &note, SectionHeader { align: 4, ..Default::default() });
+    object.add(NOTE, ".note.nv.cuinfo", SectionType::NOTE.0, &note, SectionHeader { align: 4, ..Default::default() });
     let records = SectionHeader { link: 3, align: 4, ..Default::default() };
-    add(6, ".nv.info", SectionType::INFO.0, &attributes, records);
+    object.add(6, ".nv.info", SectionType::INFO.0, &attributes, records);
+    let Object { names, mut sections, mut file, .. } = object;
     let names_offset = file.len() as u64;
     file.extend_from_slice(&names);
     for index in [1, 2] {

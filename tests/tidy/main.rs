@@ -68,24 +68,11 @@ fn files_are_short() {
 #[test]
 fn functions_are_short() {
     const MOST: usize = 60;
-    /// Those that are longer, and how long they may be: this list only becomes shorter.
-    const LONGER: &[(&str, &str, usize)] = &[
-        // The pipeline: one call per phase.
-        ("crates/cuweld/src/link.rs", "link_with", 95),
-        // One arm per construct of the language of random programs.
-        ("xtask/src/random/emit.rs", "declarations", 88),
-        ("xtask/src/random/emit.rs", "action", 86),
-        ("xtask/src/random/generate.rs", "action", 78),
-        // Bytes of a file, field by field.
-        ("tests/damage/chain.rs", "object", 80),
-    ];
     let mut problems = Vec::new();
     for path in sources() {
         for (name, lines) in functions(&text(&path)) {
-            let longer = LONGER.iter().find(|(file, function, _)| *file == path && *function == name);
-            let most = longer.map_or(MOST, |(_, _, most)| *most);
-            if lines > most {
-                problems.push(format!("{path}: {name} has {lines} lines, more than {most}"));
+            if lines > MOST {
+                problems.push(format!("{path}: {name} has {lines} lines, more than {MOST}"));
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::linked::Linked;
 use crate::observer::{Observer, Phase};
 use crate::options::Options;
 use crate::phases::finalize::Finished;
+use crate::phases::image_size::Room;
 use crate::phases::load::Input;
 use crate::phases::stages::{Planned, Settled};
 use crate::phases::{
@@ -59,10 +60,23 @@ pub fn link_with<Image>(
     })??;
     // What is wrong with the program as a whole. All of it is said before the link ends; behind this, nothing is wrong with it.
     let planned = &Planned { inputs, resolution, graph, live, unified, plan, layout, options };
-    let outline =
-        observer.phase(Phase::Check, || check::check(&check::Facts { planned, usage, attributes, properties }, report))??;
+    let program = &check::Facts { planned, usage, attributes, properties };
+    let outline = observer.phase(Phase::Check, || check::check(program, report))??;
     observer.outline(outline);
     report.checkpoint()?;
+    make_file(program, room, report, observer, save)
+}
+
+/// Makes the file of a program that is right.
+fn make_file<Image>(
+    program: &check::Facts<'_, '_>,
+    room: Room,
+    report: &mut Report,
+    observer: &mut dyn Observer,
+    save: impl FnOnce(&Finished<'_, '_>, &mut Report) -> Result<Image, Failure>,
+) -> Result<Linked<Image>, Failure> {
+    let &check::Facts { planned, attributes, properties, .. } = program;
+    let &Planned { inputs, resolution, graph, live, plan, options, .. } = planned;
     // String tables depend on nothing that comes now, so they are made meanwhile.
     let (decided, names) = rayon::join(
         || {

@@ -55,6 +55,49 @@ fn put(text: &mut String, arguments: std::fmt::Arguments<'_>) {
     let _ = text.write_fmt(arguments);
 }
 
+/// What a unit mentions that it may not define.
+#[derive(Default)]
+struct Mentions<'unit> {
+    functions: Vec<&'unit FunctionRef>,
+    variables: Vec<&'unit VariableRef>,
+    systems: BTreeSet<SystemCall>,
+    /// Textures, samplers and surfaces: their types and names.
+    opaques: BTreeSet<(&'static str, &'unit str)>,
+    kernels: BTreeSet<&'unit str>,
+}
+
+impl<'unit> Mentions<'unit> {
+    fn of(unit: &'unit Unit) -> Self {
+        let mut mentions = Self::default();
+        for action in unit.functions.iter().flat_map(|function| &function.body) {
+            match action {
+                Action::Call(function) | Action::TakeAddress(function) => mentions.functions.push(function),
+                Action::CallOneOf(list) => mentions.functions.extend(list),
+                Action::Touch(variable, _) | Action::PointTo(variable, _) => mentions.variables.push(variable),
+                Action::System(call) => mentions.systems.extend([*call]),
+                Action::ReadTexture { texture, sampler } => {
+                    mentions.opaques.insert(("texref", texture));
+                    mentions.opaques.extend(sampler.as_deref().map(|sampler| ("samplerref", sampler)));
+                }
+                Action::ReadSurface(name) => mentions.opaques.extend([("surfref", name.as_str())]),
+                Action::TakeKernelAddress(name) => mentions.kernels.extend([name.as_str()]),
+                _ => {}
+            }
+        }
+        for variable in &unit.variables {
+            let Initial::Pointers(pointers) = &variable.initial else { continue };
+            for pointer in pointers {
+                match pointer {
+                    Pointer::Function(function) => mentions.functions.push(function),
+                    Pointer::Variable { variable, .. } => mentions.variables.push(variable),
+                    Pointer::Null => {}
+                }
+            }
+        }
+        mentions
+    }
+}
+
 /// Declares every name before anything mentions it.
 fn declarations(unit: &Unit, text: &mut String) {
     let mut declared = BTreeSet::new();
@@ -73,45 +116,7 @@ fn declarations(unit: &Unit, text: &mut String) {
         put(text, format_args!(".visible .func {};\n", head(&alias.name, alias.of.signature)));
     }
     declared.extend(unit.variables.iter().map(|variable| variable.name.as_str()));
-
-    let actions = || unit.functions.iter().flat_map(|function| &function.body);
-    let pointers = unit.variables.iter().flat_map(|variable| match &variable.initial {
-        Initial::Pointers(pointers) => pointers.as_slice(),
-        Initial::None | Initial::Bytes(_) => &[],
-    });
-    let mut functions: Vec<&FunctionRef> = Vec::new();
-    let mut variables: Vec<&VariableRef> = Vec::new();
-    let mut systems = BTreeSet::new();
-    let mut opaques = BTreeSet::new();
-    let mut kernels = BTreeSet::new();
-    for action in actions() {
-        match action {
-            Action::Call(function) | Action::TakeAddress(function) => functions.push(function),
-            Action::CallOneOf(list) => functions.extend(list),
-            Action::Touch(variable, _) | Action::PointTo(variable, _) => variables.push(variable),
-            Action::System(call) => {
-                systems.insert(*call);
-            }
-            Action::ReadTexture { texture, sampler } => {
-                opaques.insert(("texref", texture.as_str()));
-                opaques.extend(sampler.as_deref().map(|sampler| ("samplerref", sampler)));
-            }
-            Action::ReadSurface(name) => {
-                opaques.insert(("surfref", name.as_str()));
-            }
-            Action::TakeKernelAddress(name) => {
-                kernels.insert(name.as_str());
-            }
-            _ => {}
-        }
-    }
-    for pointer in pointers {
-        match pointer {
-            Pointer::Function(function) => functions.push(function),
-            Pointer::Variable { variable, .. } => variables.push(variable),
-            Pointer::Null => {}
-        }
-    }
+    let Mentions { functions, variables, systems, opaques, kernels } = Mentions::of(unit);
     for function in functions {
         if declared.insert(&function.name) {
             put(text, format_args!(".extern .func {};\n", head(&function.name, function.signature)));
@@ -211,13 +216,18 @@ fn kernel_head(name: &str, extra_bytes: usize) -> String {
     format!(".entry {name} (.param .u64 out{extra})")
 }
 
-/// Space, attributes, alignment, type and name of a variable.
-fn shape(name: &str, shape: &Shape, attribute: &str) -> String {
-    let space = match shape.space {
+/// The name of a memory.
+fn space(space: Space) -> &'static str {
+    match space {
         Space::Global => "global",
         Space::Const => "const",
         Space::Shared => "shared",
-    };
+    }
+}
+
+/// Space, attributes, alignment, type and name of a variable.
+fn shape(name: &str, shape: &Shape, attribute: &str) -> String {
+    let space = space(shape.space);
     let managed = if shape.managed { ".attribute(.managed) " } else { "" };
     let size = if shape.size == 0 { String::new() } else { shape.size.to_string() };
     format!(".{space} {managed}{attribute}.align {} .b8 {name}[{size}]", shape.align)
@@ -373,15 +383,7 @@ fn action(action: &Action, text: &mut String) {
             put(text, format_args!("        prototype: .callprototype {};\n", head("_", *signature)));
             call("%pointer", ", prototype", *signature, text);
         }
-        Action::CallOneOf(functions) => {
-            let Some(first) = functions.first() else {
-                return;
-            };
-            let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
-            *text += "        .reg .b64 %pointer;\n        ld.volatile.u64 %pointer, [%sink+16];\n";
-            put(text, format_args!("        targets: .calltargets {};\n", names.join(", ")));
-            call("%pointer", ", targets", first.signature, text);
-        }
+        Action::CallOneOf(functions) => call_one_of(functions, text),
         Action::TakeAddress(FunctionRef { name, .. }) | Action::TakeKernelAddress(name) => {
             *text += "        .reg .b64 %pointer;\n";
             put(text, format_args!("        mov.u64 %pointer, {name};\n"));
@@ -389,39 +391,18 @@ fn action(action: &Action, text: &mut String) {
         }
         Action::Touch(variable, offset) => touch(variable, *offset, text),
         Action::PointTo(variable, offset) => {
-            let space = match variable.shape.space {
-                Space::Global => "global",
-                Space::Const => "const",
-                Space::Shared => "shared",
-            };
+            let name = &variable.name;
             *text += "        .reg .b64 %pointer;\n";
-            put(text, format_args!("        mov.u64 %pointer, {};\n", variable.name));
-            put(text, format_args!("        cvta.{space}.u64 %pointer, %pointer;\n"));
+            put(text, format_args!("        mov.u64 %pointer, {name};\n"));
+            put(text, format_args!("        cvta.{}.u64 %pointer, %pointer;\n", space(variable.shape.space)));
             put(text, format_args!("        st.volatile.u64 [%sink+{}], %pointer;\n", 32 + offset / 4 * 8));
         }
         Action::OwnShared { align, size } => {
             put(text, format_args!("        .shared .align {align} .b8 own[{size}];\n"));
             *text += "        st.volatile.shared.u8 [own], %acc;\n";
         }
-        Action::OwnStack(size) => {
-            put(text, format_args!("        .local .align 4 .b8 frame[{size}];\n"));
-            *text += "        .reg .b32 %at, %old; .reg .b64 %pointer, %index;\n";
-            put(text, format_args!("        rem.u32 %at, %acc, {size};\n"));
-            *text += "        cvt.u64.u32 %index, %at;\n        mov.u64 %pointer, frame;\n\
-                      \x20       add.u64 %pointer, %pointer, %index;\n\
-                      \x20       st.local.u8 [%pointer], %acc;\n\
-                      \x20       ld.local.u8 %old, [frame];\n        add.u32 %acc, %acc, %old;\n";
-        }
-        Action::SharedBarrier { looped } => {
-            *text += "        .shared .align 8 .b64 gate[4];\n        .reg .b32 %at;\n        mov.u32 %at, gate;\n";
-            *text += match looped {
-                false => "        mbarrier.init.shared.b64 [%at], 1;\n",
-                true => {
-                    "        .reg .pred %more;\n        again: mbarrier.init.shared.b64 [%at], 2;\n        add.u32 %at, %at, 8;\n\
-                     \x20       setp.lt.u32 %more, %at, %acc;\n        @%more bra again;\n"
-                }
-            };
-        }
+        Action::OwnStack(size) => own_stack(*size, text),
+        Action::SharedBarrier { looped } => shared_barrier(*looped, text),
         Action::TensorCopy => {
             *text += "        .shared .align 128 .b8 tile[128];\n        .shared .align 8 .b64 gate;\n        .reg .b32 %at, %by;\n\
                       \x20       mov.u32 %at, tile;\n        mov.u32 %by, gate;\n\
@@ -435,14 +416,7 @@ fn action(action: &Action, text: &mut String) {
             *text += "        .reg .b32 %which;\n        and.b32 %which, %acc, 15;\n        bar.sync %which;\n";
         }
         Action::Registers(count) => registers(*count, text),
-        Action::Doubles(seed) => {
-            *text += "        cvt.rn.f64.u32 %real, %acc;\n";
-            for round in 0..(seed % 3 + 1) {
-                let bits = 0x3fb0_0000_0000_0000 | (seed.wrapping_mul(round * 2 + 1) & 0x000f_ffff_ffff_ffff);
-                put(text, format_args!("        fma.rn.f64 %real, %real, 0d{bits:016X}, %real;\n"));
-            }
-            *text += "        cvt.rni.u32.f64 %acc, %real;\n";
-        }
+        Action::Doubles(seed) => doubles(*seed, text),
         Action::JumpTable(count) => jump_table(*count, text),
         Action::System(call) => system(*call, text),
         Action::ReadTexture { texture, sampler } => read_texture(texture, sampler.as_deref(), text),
@@ -450,6 +424,48 @@ fn action(action: &Action, text: &mut String) {
             put(text, format_args!("        suld.b.1d.b32.trap {{%acc}}, [{name}, {{%acc}}];\n"));
         }
     }
+}
+
+/// A call through a pointer to one of some functions.
+fn call_one_of(functions: &[FunctionRef], text: &mut String) {
+    let Some(first) = functions.first() else { return };
+    let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
+    *text += "        .reg .b64 %pointer;\n        ld.volatile.u64 %pointer, [%sink+16];\n";
+    put(text, format_args!("        targets: .calltargets {};\n", names.join(", ")));
+    call("%pointer", ", targets", first.signature, text);
+}
+
+/// Writes to and reads from a frame of the function's own.
+fn own_stack(size: usize, text: &mut String) {
+    put(text, format_args!("        .local .align 4 .b8 frame[{size}];\n"));
+    *text += "        .reg .b32 %at, %old; .reg .b64 %pointer, %index;\n";
+    put(text, format_args!("        rem.u32 %at, %acc, {size};\n"));
+    *text += "        cvt.u64.u32 %index, %at;\n        mov.u64 %pointer, frame;\n\
+              \x20       add.u64 %pointer, %pointer, %index;\n\
+              \x20       st.local.u8 [%pointer], %acc;\n\
+              \x20       ld.local.u8 %old, [frame];\n        add.u32 %acc, %acc, %old;\n";
+}
+
+/// Initialises a barrier in shared memory, or some in a loop.
+fn shared_barrier(looped: bool, text: &mut String) {
+    *text += "        .shared .align 8 .b64 gate[4];\n        .reg .b32 %at;\n        mov.u32 %at, gate;\n";
+    *text += match looped {
+        false => "        mbarrier.init.shared.b64 [%at], 1;\n",
+        true => {
+            "        .reg .pred %more;\n        again: mbarrier.init.shared.b64 [%at], 2;\n        add.u32 %at, %at, 8;\n\
+             \x20       setp.lt.u32 %more, %at, %acc;\n        @%more bra again;\n"
+        }
+    };
+}
+
+/// Computes with constants of double precision, which the compiler puts into a bank.
+fn doubles(seed: u64, text: &mut String) {
+    *text += "        cvt.rn.f64.u32 %real, %acc;\n";
+    for round in 0..(seed % 3 + 1) {
+        let bits = 0x3fb0_0000_0000_0000 | (seed.wrapping_mul(round * 2 + 1) & 0x000f_ffff_ffff_ffff);
+        put(text, format_args!("        fma.rn.f64 %real, %real, 0d{bits:016X}, %real;\n"));
+    }
+    *text += "        cvt.rni.u32.f64 %acc, %real;\n";
 }
 
 /// Reads or writes one byte of a variable.

@@ -389,84 +389,77 @@ fn body(rng: &mut Rng, place: Place, plan: &Plan, classes: &Classes) -> Vec<Acti
     (0..count).filter_map(|_| action(rng, place, plan, classes)).collect()
 }
 
+/// Makes an action, where it finds something to act on.
+type Make = fn(&mut Rng, Place, &Plan, &Classes) -> Option<Action>;
+
+/// The actions: how often each is chosen, the class of programs that it belongs to (the empty one are all), and how it is made.
+static ACTIONS: [(usize, &str, Make); 17] = [
+    (30, "", |rng, place, plan, classes| Some(Action::Call(function(rng, place, plan, classes)?))),
+    (7, "indirect", |rng, _, _, _| Some(Action::CallPointer(*rng.pick(&Signature::ALL)))),
+    (2, "indirect", call_one_of),
+    (7, "indirect", |rng, place, plan, classes| Some(Action::TakeAddress(function(rng, place, plan, classes)?))),
+    (3, "launch", |rng, place, plan, _| {
+        let kernels: Vec<_> = plan.kernels.iter().filter(|kernel| kernel.places[place.unit].is_some()).collect();
+        (!kernels.is_empty()).then(|| Action::TakeKernelAddress(rng.pick(&kernels).name.clone()))
+    }),
+    (18, "", |rng, place, plan, _| part_of_variable(rng, place, plan).map(|(variable, offset)| Action::Touch(variable, offset))),
+    (4, "", |rng, place, plan, _| part_of_variable(rng, place, plan).map(|(variable, offset)| Action::PointTo(variable, offset))),
+    (6, "shared", |rng, _, _, _| {
+        Some(Action::OwnShared { align: *rng.pick(&[1, 4, 8, 16]), size: *rng.pick(&[1, 4, 12, 24, 64]) })
+    }),
+    (5, "", |rng, _, _, _| Some(Action::OwnStack(*rng.pick(&[4, 16, 40, 128, 600])))),
+    (6, "", |rng, _, _, _| Some(if rng.chance(8) { Action::AnyBarrier } else { Action::Barrier(rng.below(16)) })),
+    (5, "", |rng, _, _, _| Some(Action::Registers(*rng.pick(&[10, 20, 30, 50, 90])))),
+    (8, "constants", |rng, _, _, _| Some(Action::Doubles(rng.next()))),
+    (3, "constants", |rng, _, _, _| Some(Action::JumpTable(rng.between(4, 9)))),
+    (5, "system", |rng, _, _, _| {
+        use SystemCall::{Allocate, Assert, Print, Release};
+        Some(Action::System(*rng.pick(&[Print, Print, Allocate, Release, Assert])))
+    }),
+    (14, "textures", read_texture),
+    (8, "shared-barriers", |rng, place, _, _| match place.virtual_number {
+        90.. if rng.chance(25) => Some(Action::TensorCopy),
+        80.. => Some(Action::SharedBarrier { looped: rng.chance(30) }),
+        _ => None,
+    }),
+    (4, "ask-constant", |_, _, _, _| Some(Action::AskConstant)),
+];
+
 /// One action; none where the choice finds nothing to act on.
 fn action(rng: &mut Rng, place: Place, plan: &Plan, classes: &Classes) -> Option<Action> {
-    let on = |weight: usize, class: &str| if classes.has(class) { weight } else { 0 };
-    let choice = rng.weighted(&[
-        (30, 0),
-        (on(7, "indirect"), 1),
-        (on(2, "indirect"), 2),
-        (on(7, "indirect"), 3),
-        (on(3, "launch"), 4),
-        (18, 5),
-        (4, 6),
-        (on(6, "shared"), 7),
-        (5, 8),
-        (6, 9),
-        (5, 10),
-        (on(8, "constants"), 11),
-        (on(3, "constants"), 12),
-        (on(5, "system"), 13),
-        (on(14, "textures"), 14),
-        (on(8, "shared-barriers"), 15),
-        (on(4, "ask-constant"), 16),
-    ]);
-    Some(match choice {
-        0 => Action::Call(function(rng, place, plan, classes)?),
-        1 => Action::CallPointer(*rng.pick(&Signature::ALL)),
-        2 => {
-            let first = function(rng, place, plan, classes)?;
-            let mut list = vec![first];
-            if let Some(next) = function(rng, place, plan, classes)
-                && next.signature == list[0].signature
-                && next.name != list[0].name
-            {
-                list.push(next);
-            }
-            Action::CallOneOf(list)
-        }
-        3 => Action::TakeAddress(function(rng, place, plan, classes)?),
-        4 => {
-            let kernels: Vec<_> = plan.kernels.iter().filter(|kernel| kernel.places[place.unit].is_some()).collect();
-            if kernels.is_empty() {
-                return None;
-            }
-            Action::TakeKernelAddress(rng.pick(&kernels).name.clone())
-        }
-        5 => {
-            let variable = variable(rng, place, plan)?;
-            let offset = rng.below(variable.shape.size.max(1));
-            Action::Touch(variable, offset)
-        }
-        6 => {
-            let variable = variable(rng, place, plan)?;
-            let offset = rng.below(variable.shape.size.max(1));
-            Action::PointTo(variable, offset)
-        }
-        7 => Action::OwnShared { align: *rng.pick(&[1, 4, 8, 16]), size: *rng.pick(&[1, 4, 12, 24, 64]) },
-        8 => Action::OwnStack(*rng.pick(&[4, 16, 40, 128, 600])),
-        9 if rng.chance(8) => Action::AnyBarrier,
-        9 => Action::Barrier(rng.below(16)),
-        10 => Action::Registers(*rng.pick(&[10, 20, 30, 50, 90])),
-        11 => Action::Doubles(rng.next()),
-        12 => Action::JumpTable(rng.between(4, 9)),
-        13 => Action::System(*rng.pick(&[
-            SystemCall::Print,
-            SystemCall::Print,
-            SystemCall::Allocate,
-            SystemCall::Release,
-            SystemCall::Assert,
-        ])),
-        15 if place.virtual_number >= 90 && rng.chance(25) => Action::TensorCopy,
-        15 if place.virtual_number >= 80 => Action::SharedBarrier { looped: rng.chance(30) },
-        15 => return None,
-        16 => Action::AskConstant,
-        _ if rng.chance(35) => Action::ReadSurface(format!("surface{}", rng.below(3))),
-        _ => Action::ReadTexture {
-            texture: format!("texture{}", rng.below(3)),
-            sampler: place.independent_samplers.then(|| format!("sampler{}", rng.below(3))),
-        },
-    })
+    let is_on = |class: &str| class.is_empty() || classes.has(class);
+    let make = rng.weighted(&ACTIONS.map(|(weight, class, make)| (if is_on(class) { weight } else { 0 }, make)));
+    make(rng, place, plan, classes)
+}
+
+/// A call through a pointer to one of one or two functions.
+fn call_one_of(rng: &mut Rng, place: Place, plan: &Plan, classes: &Classes) -> Option<Action> {
+    let first = function(rng, place, plan, classes)?;
+    let mut list = vec![first];
+    if let Some(next) = function(rng, place, plan, classes)
+        && next.signature == list[0].signature
+        && next.name != list[0].name
+    {
+        list.push(next);
+    }
+    Some(Action::CallOneOf(list))
+}
+
+/// A read of a texture or a surface.
+fn read_texture(rng: &mut Rng, place: Place, _: &Plan, _: &Classes) -> Option<Action> {
+    if rng.chance(35) {
+        return Some(Action::ReadSurface(format!("surface{}", rng.below(3))));
+    }
+    let texture = format!("texture{}", rng.below(3));
+    let sampler = place.independent_samplers.then(|| format!("sampler{}", rng.below(3)));
+    Some(Action::ReadTexture { texture, sampler })
+}
+
+/// A variable, and an offset in it.
+fn part_of_variable(rng: &mut Rng, place: Place, plan: &Plan) -> Option<(VariableRef, usize)> {
+    let variable = variable(rng, place, plan)?;
+    let offset = rng.below(variable.shape.size.max(1));
+    Some((variable, offset))
 }
 
 /// A function to call or point to.
