@@ -1,4 +1,4 @@
-//! The order in which the reference linker places things that compare equal.
+//! The order in which the reference linker leaves elements that compare equal.
 //!
 //! It sorts singly linked lists by merging: a list is dealt out into two, each new element in front of the ones before it, and the
 //! sorted halves are merged. That is no stable sort, and addresses depend on it, so it is done the same way here.

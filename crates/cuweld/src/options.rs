@@ -22,9 +22,9 @@ pub struct Options {
     pub suppress_debug_info: bool,
     /// Record the relocations that were applied (`-preserve-relocs`).
     pub preserve_relocations: bool,
-    /// Link code that tools patch into programs, and nothing else (`-astoolspatch`): all of it stays.
+    /// Link code that tools patch into programs, and nothing else (`-astoolspatch`): all of it is live.
     pub tools_patch: bool,
-    /// Functions and variables that stay although nothing may refer to them, and that must be defined (`-u`).
+    /// More roots of garbage collection: functions and variables that must be defined (`-u`).
     pub keep: Vec<String>,
     /// Which kernels may be launched; the others, and what only they reach, are removed.
     pub kernels: KernelRoots,
@@ -38,7 +38,7 @@ pub struct Options {
     pub newest_api: Option<i32>,
     /// Bytes to be copied into a section `.nv.host` (`-nv-host`).
     pub host_section: Option<Vec<u8>>,
-    /// Where unified functions and variables have their places (`-uidx`).
+    /// The slots and offsets of unified functions and variables (`-uidx`).
     pub unified_index: Option<UnifiedIndex>,
     /// Accept undefined variables (`-allow-undefined-globals`).
     pub allow_undefined_globals: bool,
@@ -161,9 +161,9 @@ pub struct Listings {
     pub graphviz: bool,
     /// List who may call whom through pointers pair by pair, as the reference linker does; otherwise by prototype.
     pub every_pair: bool,
-    /// Names, mangled or not, of which to say why they stay (`--why-live`).
+    /// Names, mangled or not, of which to say why they are live (`--why-live`).
     pub why_live: Vec<String>,
-    /// What went where (`--Map`).
+    /// The output section and offset of each input section (`--Map`).
     pub map: Option<MapContents>,
 }
 

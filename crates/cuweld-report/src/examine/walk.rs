@@ -159,7 +159,7 @@ impl<'data> Walk<'data> {
                 Ok(nested) => self.archive(&nested, place, file),
                 Err(error) => Err(error.to_string()),
             },
-            // What is neither host nor device code is none of a report's business.
+            // Reports leave out what is neither host nor device code.
             Kind::Unknown | Kind::Empty | Kind::Bitcode => Ok(()),
             kind => self.bytes(bytes, kind, place, file),
         };

@@ -291,7 +291,7 @@ messages! {
     3209 Error MixedTensorGroups { kernel: String } "Function '{kernel}' uses single CTA(.cta_group::1) and CTA pair granularity(.cta_group::2) and that is not allowed."
         "A kernel can use tensor memory for single blocks or for pairs of them, not both.";
     3210 Fatal RemovedButNeeded { name: String, referrer: String, file: String } "'{name}' was removed, but '{referrer}' in '{file}' refers to it"
-        "What stays would call a function that is not there. Either an object's call graph does not list the call, so that the object is \
+        "Live code would call a function that was removed. Either an object's call graph does not list the call, so that the object is \
          damaged; or a kernel stays for its address while one other is used, in a result like the reference linker's, which removes what it calls.";
     3211 Error NoCode { name: String } "'{name}' has no code in the result"
         "A kernel, or a function that one of them calls, would be in the result without its code. That is a mistake of the linker, or an \

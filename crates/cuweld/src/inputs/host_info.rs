@@ -24,7 +24,7 @@ pub struct HostReferences {
     complete: bool,
     kernels: Vec<String>,
     variables: Vec<String>,
-    /// What host code of the device runtime library refers to: it has to stay, but says nothing of the program.
+    /// What host code of the device runtime library refers to: it has to be live, but says nothing of the program.
     runtime_kernels: Vec<String>,
 }
 

@@ -72,7 +72,7 @@ pub struct PropagatedValue {
 const BLOCK: usize = 256;
 
 impl Attributes {
-    /// What is known of a function. Nothing, for functions that do not stay or are not defined.
+    /// What is known of a function. Nothing, for functions that are dead or undefined.
     pub fn of(&self, function: FunctionId) -> &FunctionAttributes {
         &self.of[function]
     }

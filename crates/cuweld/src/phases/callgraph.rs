@@ -1,4 +1,4 @@
-//! Call graph: who may call whom, and which functions form cycles.
+//! Call graph: direct and indirect calls, address-taken functions, prototypes.
 //!
 //! # What the objects say
 //!
@@ -45,7 +45,7 @@ impl<'data> CallGraph<'data> {
         &self.prototypes
     }
 
-    /// The prototype that has no place of its own among the names.
+    /// The prototype that has no name of its own in the string table.
     pub fn nameless(&self) -> Option<PrototypeId> {
         self.nameless
     }
@@ -192,7 +192,7 @@ impl<'data> Builder<'data> {
         *self.interned.entry(prototype).or_insert_with(|| self.prototypes.push(prototype))
     }
 
-    /// The empty prototype without a place of its own among the names: that of a kernel whose address is taken by way of a discarded definition.
+    /// The empty prototype without a name of its own in the string table: that of a kernel whose address is taken by way of a discarded definition.
     fn nameless(&mut self) -> PrototypeId {
         match self.nameless {
             Some(id) => id,

@@ -1,4 +1,4 @@
-//! Components: the cycles of the call graph, and an order in which callees come before their callers.
+//! Components: the strongly connected components of the call graph, callees before callers.
 //!
 //! Tarjan's algorithm, with an explicit stack. It finishes a component only after everything the component can reach, so the
 //! order in which components are numbered is the order in which properties flow: from callees to callers.

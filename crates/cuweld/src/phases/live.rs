@@ -6,7 +6,7 @@
 //! address, and so is all that it calls. Variables are never removed.
 //!
 //! The reference linker removes what only such functions call, so that their calls go nowhere. If a program has one entry function
-//! that may be launched, it does the same to entry functions that stay for their address. Both are imitated only where files are
+//! that may be launched, it does the same to entry functions that are live for their address. Both are imitated only where files are
 //! compared, and only where they break nothing: see [`relocate`](super::relocate).
 
 mod launched;
@@ -20,7 +20,7 @@ use crate::options::Options;
 use launched::Launched;
 use std::collections::HashSet;
 
-/// Which functions stay, and which of them are kernels.
+/// The live functions, and which of them are kernels.
 #[derive(Debug)]
 pub struct LiveSet {
     live: IdVec<FunctionId, bool>,
@@ -29,7 +29,7 @@ pub struct LiveSet {
     entries: Vec<FunctionId>,
     kept_kernels: Vec<FunctionId>,
     never_called: Vec<FunctionId>,
-    /// How many aliases that stay a function has, if any.
+    /// How many live aliases a function has, if any.
     aliases: IdMap<FunctionId, usize>,
 }
 
@@ -44,13 +44,13 @@ impl LiveSet {
         self.live[function] && (resolution.functions()[function].kernel || resolution.code(inputs, function).is_none())
     }
 
-    /// The kernels that the program is entered at, in order of first mention: all that stay, except where the reference linker takes the
+    /// The kernels that the program is entered at, in order of first mention: all live ones, except where the reference linker takes the
     /// only one that may be launched for the whole program, and is imitated.
     pub fn kernels(&self) -> &[FunctionId] {
         &self.kernels
     }
 
-    /// The stubs of unified functions, in order of first mention. They always stay.
+    /// The stubs of unified functions, in order of first mention. They are always live.
     pub fn stubs(&self) -> &[FunctionId] {
         &self.stubs
     }
@@ -61,7 +61,7 @@ impl LiveSet {
         &self.entries
     }
 
-    /// The kernels that stay because their address is taken, and not because they may be launched, in order of first mention.
+    /// The kernels that are live because their address is taken, and not because they may be launched, in order of first mention.
     pub fn kept_kernels(&self) -> &[FunctionId] {
         &self.kept_kernels
     }
@@ -76,17 +76,17 @@ impl LiveSet {
         self.stubs.binary_search(&function).is_ok()
     }
 
-    /// The functions that stay only because their address is taken, in order of first mention.
+    /// The functions that are live only because their address is taken, in order of first mention.
     pub fn never_called(&self) -> &[FunctionId] {
         &self.never_called
     }
 
-    /// How many aliases of a function stay.
+    /// How many aliases of a function are live.
     pub fn aliases_of(&self, function: FunctionId) -> usize {
         self.aliases.get(&function).copied().unwrap_or(0)
     }
 
-    /// The functions that stay, in order of first mention.
+    /// The live functions, in order of first mention.
     pub fn functions(&self) -> impl Iterator<Item = FunctionId> + '_ {
         self.live.enumerate().filter(|(_, live)| **live).map(|(function, _)| function)
     }

@@ -1,4 +1,4 @@
-//! Names: the places of the linked names in the two string tables.
+//! Names: the offsets of the linked names in the two string tables.
 //!
 //! Names stand in the order in which the link met them. That depends on no relocation and no number, so the tables are made while
 //! other phases decide about those.
@@ -50,7 +50,7 @@ pub struct SymbolNames {
 /// What the reference linker calls a kernel's dynamic shared memory in a relocatable output.
 const SHARED_INSTANCE: &str = "externsharedinstance";
 
-/// Gives every linked name its place.
+/// Gives every linked name its offset.
 pub fn place(facts: &Planned<'_, '_>) -> LinkedNames {
     let local = &facts.local_functions();
     let (symbols, sections) = rayon::join(|| facts.name_symbols(local), || facts.name_sections(local));

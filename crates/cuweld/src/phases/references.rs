@@ -32,7 +32,7 @@ impl References {
     }
 }
 
-/// Scans the relocations of all code that counts.
+/// Scans the relocations of the code of all prevailing definitions.
 pub fn find(inputs: &Inputs<'_>, resolution: &Resolution<'_>) -> References {
     let (symbols, functions) = (resolution.symbols(), resolution.functions());
     let mut uses = Vec::new();

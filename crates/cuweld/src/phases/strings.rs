@@ -62,7 +62,7 @@ impl StringTableBuilder {
         offset
     }
 
-    /// Appends names and tells their places, whether they are there or not. They are given in blocks: for every place in a block, the
+    /// Appends names and writes down their offsets, whether they are there or not. They are given in blocks: for every entry of a block, the
     /// name whose place it is, if it is to be named. What has a place already keeps it. There can be very many, and every thread
     /// writes some of the blocks.
     pub fn append_all<'name, Block: Send + Sync, Names: Iterator<Item = Option<&'name str>>>(

@@ -1,4 +1,4 @@
-//! Unified: where unified functions and variables have their places.
+//! Unified: the slots of unified functions and the offsets of unified variables.
 //!
 //! Programs that are linked apart can call each other's functions and share variables if each of those has the same place in all
 //! of them: a slot in a table of stubs that jump to the functions, an offset in a section of variables. An index file gives these
@@ -108,14 +108,14 @@ impl Unified {
     }
 }
 
-/// The facts that places follow from.
+/// The facts that slots and offsets follow from.
 struct Facts<'facts, 'data> {
     inputs: &'facts Inputs<'data>,
     resolution: &'facts Resolution<'data>,
     live: &'facts LiveSet,
 }
 
-/// Finds the places of unified functions and variables.
+/// Finds the slots and offsets of unified functions and variables.
 pub fn find(
     inputs: &Inputs<'_>,
     resolution: &Resolution<'_>,

@@ -25,7 +25,7 @@ impl SectionKind for Debug {
         true
     }
 
-    /// Objects without functions have empty ones, and those stay. They only lack the symbol.
+    /// Objects without functions have empty ones, which are kept without a symbol.
     fn has_symbol(&self, settled: &Settled<'_, '_>, id: SectionId) -> bool {
         settled.layout.size(id) > 0
     }

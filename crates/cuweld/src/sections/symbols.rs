@@ -260,7 +260,7 @@ impl Output<'_, '_> {
     #[inline(always)]
     fn kind(&self, symbol: &Symbol, view: View) -> SymbolKind {
         match symbol.kind {
-            // Where there are two views, variables that the driver places are told from others by their type.
+            // Where there are two views, variables that the driver provides have a type of their own.
             SymbolKind::OBJECT | SymbolKind::CUDA_OBJECT if self.is_left_to_driver(symbol, view) => SymbolKind::CUDA_OBJECT,
             SymbolKind::CUDA_OBJECT if self.options.is_for_driver() && view.is_machine() => SymbolKind::OBJECT,
             kind => kind,
@@ -274,7 +274,7 @@ impl Output<'_, '_> {
         view != View::Only && symbol.is_undefined() && !is_shown()
     }
 
-    /// The memory space and so on of a symbol: an executable's machine is not told more than it needs to know.
+    /// `st_other`: the memory space, and flags. The machine view of an executable has only those that the driver reads.
     #[inline(always)]
     fn other(&self, symbol: &Symbol, is_shared: bool, view: View) -> u8 {
         if !self.options.is_for_driver() {
@@ -365,7 +365,7 @@ impl Output<'_, '_> {
         }
     }
 
-    /// Where a symbol is that no object defines for good, or a shared variable whose memory is not laid out yet.
+    /// The position of a tentative or undefined symbol, or of a shared variable whose memory is not laid out yet.
     fn unsettled_position(&self, id: SymbolId, symbol: &Symbol, view: View) -> Position {
         if let Some(align) = symbol.common_align {
             return match self.layout.common(id) {

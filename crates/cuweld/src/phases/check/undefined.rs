@@ -43,7 +43,7 @@ pub fn check(planned: &Planned<'_, '_>, report: &mut Report) {
     }
 }
 
-/// Whether a variable must be defined by some input: not what the driver places, and not dynamic shared memory.
+/// Whether a variable must be defined by some input: not what the driver provides, and not dynamic shared memory.
 fn is_missing_variable(symbol: &Symbol, name: &str) -> bool {
     let is_dynamic = is_shared_variable(symbol) && symbol.size == 0;
     let is_drivers = name.starts_with("__U") || name.starts_with(".nv.");

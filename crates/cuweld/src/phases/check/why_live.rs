@@ -120,7 +120,7 @@ impl Facts<'_, '_> {
 /// For some functions, the first that does something with each of them.
 type First<'facts> = LazyCell<HashMap<FunctionId, FunctionId>, Box<dyn FnOnce() -> HashMap<FunctionId, FunctionId> + 'facts>>;
 
-/// What tells why functions stay.
+/// What tells why functions are live.
 struct Reasons<'facts, 'data> {
     facts: &'facts Facts<'facts, 'data>,
     /// The ways from kernels to what they call.
@@ -144,7 +144,7 @@ impl<'facts, 'data> Reasons<'facts, 'data> {
         }
     }
 
-    /// Why a function stays, by its nearest caller where it has one.
+    /// Why a function is live, by its nearest caller where it has one.
     fn at_once(&self, function: FunctionId) -> String {
         let facts = self.facts;
         let is_function = |node: u32| (node as usize) < facts.graph.len();
@@ -159,7 +159,7 @@ impl<'facts, 'data> Reasons<'facts, 'data> {
         }
     }
 
-    /// Why a function stays, or does not.
+    /// Why a function is live or dead.
     fn of(&self, function: FunctionId) -> String {
         let Facts { planned, .. } = self.facts;
         let (node, name) = (planned.graph.node(function), planned.resolution.name(function));

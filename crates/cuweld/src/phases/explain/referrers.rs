@@ -70,7 +70,7 @@ impl Referrers<'_, '_> {
         }
     }
 
-    /// The variables of a section by their places.
+    /// The variables of a section by offset.
     fn variables(&self, file: FileId, section: InputSectionId) -> Vec<(u64, u64, InputSymbolId)> {
         let symbols = self.inputs.files()[file].symbols.iter().map(|id| (id, &self.inputs.symbols()[id]));
         let mut variables: Vec<_> = symbols
@@ -79,12 +79,12 @@ impl Referrers<'_, '_> {
             })
             .map(|(id, symbol)| (symbol.value, symbol.size, id))
             .collect();
-        // Of several in one place the first comes last, where it is found.
+        // Of several at one offset the first comes last, where it is found.
         variables.reverse();
         variables.sort_by_key(|&(start, ..)| start);
         variables
     }
 }
 
-/// The variables of sections, where each begins and its size, by their places.
+/// The variables of sections, where each begins and its size, by offset.
 type Variables = HashMap<InputSectionId, Vec<(u64, u64, InputSymbolId)>>;

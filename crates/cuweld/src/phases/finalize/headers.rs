@@ -33,7 +33,7 @@ const SECTION_NAMES_ROOM: u64 = 36;
 /// The alignment of a capsule.
 const CAPSULE_ALIGN: u64 = 16;
 
-/// Gives sections their places in the file, and makes all other headers.
+/// Gives sections their file offsets, and makes all other headers.
 pub fn arrange(facts: &Output<'_, '_>, bodies: &[Body], mut sections: Vec<SectionHeader>) -> Image {
     let mut cursor = Header::SIZE as u64;
     for (number, body) in bodies.iter().enumerate().skip(1) {

@@ -1,4 +1,4 @@
-//! Names: every name's place in the two string tables.
+//! Names: the offset of every name in the two string tables.
 //!
 //! Where a file has two views, the tables are those of the [linked](crate::phases::names) view with the other one's names behind
 //! them: in the table of section names, the machine's name of a section is written over the linked one (it is never longer), and
@@ -61,7 +61,7 @@ fn machine_name(name: Name<'_>) -> Option<String> {
 
 /// All names.
 pub struct Named {
-    /// Where they are.
+    /// Their offsets.
     pub(super) names: Names,
     /// The table of section names.
     pub(super) section_names: Vec<u8>,

@@ -15,7 +15,7 @@ pub struct Encoded {
     mentions: Vec<Mention>,
 }
 
-/// A place where the number of a symbol goes.
+/// An offset at which the number of a symbol is written.
 #[derive(Debug)]
 struct Mention {
     at: usize,
@@ -87,7 +87,7 @@ impl Encoded {
 pub struct Section<'all> {
     bytes: &'all [u8],
     mentions: &'all [Mention],
-    /// What places are counted from.
+    /// What offsets are counted from.
     start: usize,
 }
 

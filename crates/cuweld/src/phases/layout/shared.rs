@@ -46,7 +46,7 @@ pub struct SharedLayout {
     dynamic: IdMap<FunctionId, u64>,
     /// The largest start of dynamic shared memory, if any kernel uses it.
     largest_dynamic: Option<u64>,
-    /// The one start that a debugger is told, if there is a debugger.
+    /// With `-g`, the single base offset of dynamic shared memory that debuggers are given.
     shown_dynamic: Option<u64>,
     has_pool: bool,
     names_dynamic: bool,
@@ -57,7 +57,7 @@ pub struct SharedLayout {
     declared: IdMap<SymbolId, u64>,
 }
 
-/// Where a variable is.
+/// The address of a variable.
 #[derive(Copy, Clone, Debug)]
 pub struct Address {
     /// Its address, without what the driver reserves.
@@ -80,7 +80,7 @@ pub struct SharedExtent {
 }
 
 impl SharedLayout {
-    /// Where a variable is; nowhere, if nothing refers to it.
+    /// The address of a variable; none, if nothing refers to it.
     pub fn address(&self, symbol: SymbolId) -> Option<Address> {
         self.addresses.get(&symbol).copied()
     }
@@ -90,7 +90,7 @@ impl SharedLayout {
         self.dynamic.get(&function).copied()
     }
 
-    /// The one start of dynamic shared memory, for a program that is debugged.
+    /// With `-g`, the single base offset of dynamic shared memory.
     pub fn shown_dynamic(&self) -> Option<u64> {
         self.shown_dynamic
     }
@@ -346,7 +346,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
         layout.dynamic = agree_on_dynamic_starts(self.facts, self.users, null_pointer, unit, &mut self.end);
         layout.largest_dynamic = layout.dynamic.values().max().copied();
         if is_debugged && self.has_dynamic {
-            // A debugger is told one address for all, so all code uses that one.
+            // Debuggers are given one address for all kernels, so all code uses that one.
             let start = layout.largest_dynamic.unwrap_or(0);
             layout.largest_dynamic = Some(start);
             layout.dynamic.values_mut().for_each(|own| *own = start);

@@ -98,7 +98,7 @@ impl Arrangement {
     }
 }
 
-/// The first section that has the name of the machine's side of another, but no other side: it has no place in one of the two outputs.
+/// The first section that has the name of the machine's side of another, but no other side: one of the two views would lack it.
 fn left_over(sections: &[Section<'_>], linked_side: &[Option<u32>]) -> Option<u32> {
     let is_twin = |section: &&Section<'_>| linked_side[section.index as usize].is_some();
     let named = || sections.iter().filter(|section| !is_mercury(section) && !is_code(section));

@@ -128,7 +128,7 @@ pub struct ObjectFile<'data> {
     pub lacks_address_size: bool,
 }
 
-/// A function or variable that has a place in a table which several programs share.
+/// A function or variable that has an entry in a table which several programs share.
 #[derive(Copy, Clone, Debug)]
 pub struct UnifiedEntry {
     /// Which table.
@@ -521,7 +521,7 @@ fn unpack<'inputs, 'data: 'inputs>(
 /// Reads objects.
 ///
 /// How many rows each has is known before it is read, so that all objects write theirs at once, each into its own part of the tables.
-/// The rows of objects that take no part stay there, but nothing names them. `others` says that there are objects which are not unpacked.
+/// The rows of objects that are not linked are kept, but nothing names them. `others` says that there are objects which are not unpacked.
 fn read_all<'data>(
     inputs: &[Input<'data>],
     others: bool,

@@ -241,7 +241,7 @@ impl<'data> Reader<'_, 'data> {
     }
 
     /// Checks every attribute record, and notes the two that concern all functions with their symbols. Gives the functions that are
-    /// said to need an unknown size of stack.
+    /// said to need a stack of unknown size.
     fn read_attributes(
         &self,
         sections: &[InputSection<'data>],
@@ -292,7 +292,7 @@ impl<'data> Reader<'_, 'data> {
         Ok(unknown_stacks)
     }
 
-    /// The unified functions and variables. Stubs are of one size, by which the linker counts places.
+    /// The unified functions and variables. Stubs are of one size, by which the linker counts slots.
     fn unified(&self, sections: &[InputSection<'data>], symbols: &[InputSymbol<'data>]) -> Result<Vec<UnifiedEntry>, Damage> {
         let mut entries = Vec::new();
         let is_unified = |section: &InputSection<'_>| section.is_stub() || matches!(section.role, Role::UnifiedEntries(_));

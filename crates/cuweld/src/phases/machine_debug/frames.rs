@@ -349,7 +349,7 @@ fn read_program(program: &[u8]) -> Vec<Step<'_>> {
     steps
 }
 
-/// Writes a program, with places in machine code.
+/// Writes a program, with offsets in machine code.
 fn write_program(steps: &BTreeMap<u64, &[u8]>) -> Vec<u8> {
     let (mut bytes, mut place) = (Vec::new(), 0);
     for (&next, rule) in steps {

@@ -2,7 +2,7 @@
 //!
 //! A table is a header and sequences, one for each function, which start by setting the function's address. A sequence is a small program that
 //! makes rows: move on in the code, move on in the source, make a row. Of each object, the machine's side has the header, and the
-//! sequences of functions that stay, in the order of their symbols.
+//! sequences of live functions, in the order of their symbols.
 //!
 //! When a definition of a function was replaced whose code had no relocations, the reference linker keeps its sequence as well, and places its rows in
 //! the code of the prevailing definition: where their Mercury instructions would be, or the next ones. Debuggers would find two
@@ -127,7 +127,7 @@ impl Facts<'_, '_> {
         translate(sequence, encoding, &self.places(subject.function), size)
     }
 
-    /// Headers of line tables refer to strings. Only the linked view has the relocations for that, at the same places.
+    /// Headers of line tables refer to strings. Only the linked view has the relocations for that, at the same offsets.
     fn line_headers(&self, tables: &Tables<'_>, out: &mut [u8]) {
         let inputs = self.inputs();
         for entry in self.relocations(tables.file, tables.linked) {
@@ -197,7 +197,7 @@ struct Row<'data> {
 /// Translates a sequence of the linked view: its rows go to where their instructions are in the machine code, which has a size.
 fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) -> Option<Vec<u8>> {
     let rows = read(sequence, encoding, places)?;
-    // Of several rows for one place, the last one counts. A row of the function's start stays beside it.
+    // Of several rows for one address, the last one counts. A row for the function's start is kept beside it.
     let lines: HashMap<i64, i64> = rows.iter().map(|row| (row.place, row.line)).collect();
     let mut seen = HashSet::new();
     let mut out = sequence.get(..ADDRESS + 8)?.to_vec();

@@ -249,12 +249,12 @@ impl<'data> Facts<'_, 'data> {
         is_known.then_some(Subject { function, is_current: fate != Fate::Replaced })
     }
 
-    /// What the linked view adds to addresses of functions, by place.
+    /// The addends that the linked view has for addresses of functions, by offset.
     fn linked_addends(&self, file: FileId, linked: InputSectionId) -> HashMap<u64, i64> {
         self.relocations(file, linked).map(|entry| (entry.offset, entry.addend)).collect()
     }
 
-    /// The section of a relocatable file that only the next link can give a place. The reference linker treats lines alone like that.
+    /// The section of a relocatable file whose offset only the next link knows. The reference linker treats lines alone like that.
     fn placed_later(&self, target: InputSectionId) -> Option<SectionId> {
         let options = self.planned.options;
         let is_lines = || self.inputs().sections()[target].name == LINES;
@@ -341,7 +341,7 @@ impl<'data> Facts<'_, 'data> {
 /// What became of the relocations of a piece of a section.
 #[derive(Default)]
 struct Settled {
-    /// Those that stay.
+    /// The relocations that are kept.
     kept: Vec<Kept>,
     /// What to write.
     changes: Vec<Change>,

@@ -122,7 +122,7 @@ impl<'data> Facts<'_, 'data> {
 /// The size of a range: two words.
 const RANGE_SIZE: usize = 8;
 
-/// A range of places in code.
+/// A range of offsets in code.
 #[derive(Debug, PartialEq)]
 struct Span {
     /// Where in the section it stands.

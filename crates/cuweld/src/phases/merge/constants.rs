@@ -47,7 +47,7 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     slot.retired = slot.only_lost;
     let section = &mut walk.plan.sections[slot.section];
     // The reference linker keeps the relocations of Mercury jump tables that are gone: it ends with an error where the new table
-    // is smaller, and writes the old places into the new one otherwise.
+    // is smaller, and writes the old offsets into the new one otherwise.
     if walk.facts.options.imitates(Imitation::JumpTablesOfReplacedDefinitions) {
         section.pieces.replace();
     } else {
@@ -202,7 +202,7 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     let offset = rows().map(|row| row.size).max().unwrap_or(0).next_multiple_of(align);
     let end = (offset + size).next_multiple_of(align);
     let pieces = std::mem::take(&mut walk.plan.sections[section].pieces);
-    // Jump tables of the Mercury view hold places in code that are not known yet, so their relocations come with them.
+    // Jump tables of the Mercury view hold offsets in code that are not known yet, so their relocations come with them.
     if size > 0 && walk.plan.sections[section].relocations.explicit.is_some() {
         for &bank in &banks {
             walk.relocation_section(bank, true);

@@ -30,7 +30,7 @@ pub enum SharedPlacement {
     Kernel(FunctionId),
     /// Whoever uses it.
     Module,
-    /// Nobody's: dynamic shared memory, which has no place among the others but takes part in their order.
+    /// No one's: dynamic shared memory, which has no offset among the others but takes part in their order.
     Dynamic,
 }
 
@@ -96,7 +96,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Stubs, and kernels that stay for their address, have a shared memory if what they lead to uses any. It is made when the first
+    /// Stubs, and kernels that are live for their address, have a shared memory if what they lead to uses any. It is made when the first
     /// variable of it is met: first those that have one user, then the others, the largest first each; of several users, the newest first.
     pub(super) fn shared_where_needed(&mut self) {
         let Facts { references, usage, live, .. } = *self.facts;
@@ -129,7 +129,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A mention of dynamic shared memory. It has no place among the others, but takes part in their order.
+    /// A mention of dynamic shared memory. It has no offset among the others, but takes part in their order.
     pub(super) fn dynamic_shared(&mut self, id: SymbolId, mention: InputSymbolId) {
         if self.plan.module_shared.is_none() {
             self.plan.module_shared = Some(self.create(Name::plain(".nv_debug.shared"), &ModuleShared, ModuleShared::SHAPE));

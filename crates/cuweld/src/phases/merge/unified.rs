@@ -21,7 +21,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The variables of an object join those of the others. In an executable, each of them has its own place.
+    /// The variables of an object join those of the others. In an executable, each of them has its own offset.
     pub(super) fn place_unified_data(&mut self, id: InputSectionId) {
         if !self.facts.options.places_unified() {
             return self.append_by_name(id, &RelocatableUnifiedData);

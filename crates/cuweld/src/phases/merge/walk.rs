@@ -46,12 +46,12 @@ pub struct Facts<'facts, 'data> {
     pub room: Room,
 }
 
-/// Why a section of variables or constants gets a place.
+/// Why a section of variables or constants is merged.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub enum Cause {
-    /// Something that counts is defined in it.
+    /// A definition in it prevails, at least for now.
     Symbol,
-    /// It is there.
+    /// The object has it.
     Section,
 }
 
@@ -265,7 +265,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         }
     }
 
-    /// A definition of a function that counts at least for now: its sections are made for the first one, its code is the last one's.
+    /// A definition of a function that prevails at least for now: its sections are made for the first one, its code is the last one's.
     fn code(&mut self, function: FunctionId, code: InputSectionId) {
         let section = &self.facts.inputs.sections()[code];
         let functions = self.facts.resolution.functions();
@@ -322,7 +322,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         }
     }
 
-    /// Plain variables have a place where their section has one.
+    /// Plain variables are merged with their section.
     fn plain_variables(&mut self, Variables { section, symbols }: Variables) {
         let mut fates = symbols.iter().map(|symbol| self.facts.resolution.fate(symbol));
         if self.plan.placement[section].is_none() && fates.any(|fate| fate != Fate::Discarded) {
@@ -360,7 +360,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         self.facts.resolution.function(self.facts.inputs.sections()[code].owner?)
     }
 
-    /// Finds a place for a section that holds variables, constants or debug information.
+    /// Merges a section that holds variables, constants or debug information.
     fn place(&mut self, id: InputSectionId, cause: Cause) {
         let section = &self.facts.inputs.sections()[id];
         match section.role {

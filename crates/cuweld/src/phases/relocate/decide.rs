@@ -19,7 +19,7 @@ const UNIFIED_OFFSET: &str = "__UFT_OFFSET";
 
 /// Where a symbol lives, as far as it matters to who can know its address.
 enum Home {
-    /// In code. The driver places it.
+    /// In code. The driver chooses its address.
     Code,
     /// In the shared memory of kernels.
     Shared,
@@ -93,7 +93,7 @@ impl Planned<'_, '_> {
         }
     }
 
-    /// Decides about a relocation against a symbol that the driver, the linker, or the layout of a kernel's memory places.
+    /// Decides about a relocation against a symbol whose address the driver, the linker, or the layout of a kernel's memory determines.
     #[inline(always)] // Hot: one per relocation.
     fn settle(&self, reference: &Reference<'_, '_>, expression: Expression, id: SymbolId) -> Decision {
         let kept = reference.kept(self, Referent::Symbol(self.aliased(id)), reference.entry.addend);

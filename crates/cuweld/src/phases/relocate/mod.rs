@@ -1,7 +1,7 @@
 //! Relocate: apply what the linker owns, keep what the driver owns.
 //!
 //! Addresses in shared memory, offsets in constant banks, texture slots, and references between debug sections are settled now.
-//! Addresses of functions and global variables depend on where the driver loads them, so those relocations stay in the file.
+//! Addresses of functions and global variables depend on where the driver loads them, so those relocations are kept in the file.
 //! Relocations against the tables of unified functions become plain ones where there is no such table. What becomes of one relocation
 //! follows from what its type computes and where its symbol lives (`decide`); in a relocatable file, other rules hold (`relocatable`).
 //!

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 /// What became of the relocations of one section.
 #[derive(Copy, Clone, Debug)]
 pub struct SectionOutcome<'all> {
-    /// Those that stay, in file order.
+    /// Those that are kept, in file order.
     pub kept: &'all [Kept],
     /// Those that were applied, in file order, where that is recorded.
     pub resolved: &'all [Kept],

@@ -1,6 +1,6 @@
 //! Relocations of a relocatable file (`-r`).
 //!
-//! Only the link that the file is made for knows addresses, so every relocation stays, against the merged sections. The reference
+//! Only the link that the file is made for knows addresses, so every relocation is kept, against the merged sections. The reference
 //! linker settles those against what no later definition can replace, with values that only the final link can know. That is done
 //! here when its files are compared, and never otherwise.
 
@@ -93,7 +93,7 @@ impl Planned<'_, '_> {
         }
     }
 
-    /// What the reference linker takes for the place of a constant that no input defines.
+    /// The bank and offset that the reference linker gives a constant that no input defines.
     fn missing_constant(&self, symbol: &Symbol) -> Option<Constant> {
         let is_settled =
             symbol.definition.is_none() && is_missing_from_relocatable(symbol, self.options) && space(symbol) == Space::Constant;

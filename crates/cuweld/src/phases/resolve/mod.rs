@@ -1,7 +1,7 @@
 //! Resolve: what every name means.
 //!
 //! Objects are taken in link order, and in each object first the functions, then everything else; the first mention of a
-//! name fixes its place in the output's symbol table for good. A definition that comes later than another one of the same
+//! name fixes its position in the output's symbol table for good. A definition that comes later than another one of the same
 //! name is *discarded* (the earlier one prevails) or *replaces* the earlier one: a strong definition replaces a weak one, and of two
 //! weak functions the one with fewer registers wins, then the one compiled for the newer virtual architecture, then the first.
 //!
@@ -60,7 +60,7 @@ pub struct Symbol {
     pub first: InputSymbolId,
     /// The object that messages name: a variable's first mention, a function's first definition.
     pub named_after: FileId,
-    /// The definition that counts.
+    /// The prevailing definition.
     pub definition: Option<InputSymbolId>,
     /// Set while every definition is tentative: the alignment it needs.
     pub common_align: Option<NonZeroU32>,
@@ -104,11 +104,11 @@ pub struct Function<'data> {
 pub enum Fate {
     /// It defines nothing.
     Reference,
-    /// It is the definition that counts.
+    /// It is the prevailing definition.
     Taken,
     /// It counted until a later one replaced it.
     Replaced,
-    /// An earlier one stayed.
+    /// Discarded: an earlier one prevails.
     Discarded,
 }
 
@@ -262,7 +262,7 @@ pub fn is_shared_variable(symbol: &Symbol) -> bool {
     symbol.function.is_none() && is_shared(symbol.other)
 }
 
-/// Whether a symbol is one of those whose place depends on which kernels use it.
+/// Whether a symbol is one of those whose address depends on which kernels use it.
 pub fn is_laid_out_by_kernel(symbol: &Symbol) -> bool {
     is_shared_variable(symbol) || is_texture(symbol)
 }
@@ -277,13 +277,13 @@ pub fn is_leftover(symbol: &Symbol) -> bool {
     symbol.is_undefined() && symbol.binding == Binding::LOCAL && symbol.function.is_none()
 }
 
-/// Whether the compiler marked a symbol as its own business: constants of one function, parameters.
+/// Whether the compiler marked a symbol as internal: constants of one function, parameters.
 pub fn is_internal(symbol: &Symbol) -> bool {
     symbol.other & 3 == 1 && !is_shared(symbol.other)
 }
 
-/// Whether a symbol has a name in the file wherever it is listed: nearly all have, but for some that are local, the compiler's own
-/// business, or shared variables.
+/// Whether a symbol has a name in the file wherever it is listed: nearly all have, but for some that are local or internal,
+/// and shared variables.
 pub fn is_named_in_any_case(symbol: &Symbol) -> bool {
     symbol.binding != Binding::LOCAL && !is_internal(symbol) && !is_shared_variable(symbol)
 }

@@ -206,7 +206,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         self.result.fate[mention.symbol] = Fate::Taken;
     }
 
-    /// Whether a second definition of a function takes the place of the prevailing one.
+    /// Whether a second definition of a function replaces the prevailing one.
     fn replaces(&self, id: SymbolId, function: FunctionId, earlier: InputSymbolId, later: Mention) -> bool {
         if self.result.symbols[id].binding != Binding::WEAK {
             return false;
@@ -359,7 +359,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         let row = self.row(mention.symbol);
         let symbol = &self.result.symbols[id];
         let fate = match symbol.definition {
-            // It stays tentative, and this definition's room stays unused.
+            // It remains tentative, and this definition's bytes are unused.
             None if symbol.common_align.is_some() && !self.is_initialised(mention.symbol) => {
                 if row.binding == Binding::WEAK {
                     Fate::Discarded
