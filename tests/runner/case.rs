@@ -98,6 +98,11 @@ pub fn all() -> Result<Vec<Arc<Case>>, String> {
 }
 
 impl Case {
+    /// What sources of several cases include.
+    pub fn shared_sources() -> Result<Files, String> {
+        files(&tests_folder().join("cases"))
+    }
+
     /// The sources and other files at the top of the folder.
     pub fn sources(&self) -> Result<Files, String> {
         let mut files = files(&self.folder)?;

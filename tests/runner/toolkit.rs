@@ -38,6 +38,7 @@ impl Toolkit {
         let folder = tempfile::tempdir().map_err(|error| format!("no folder to work in: {error}"))?;
         let sources = case.sources()?;
         write(folder.path(), &sources)?;
+        write(folder.path(), &Case::shared_sources()?)?;
         let lines = match &case.recipe.build {
             Some(lines) => lines.clone(),
             None => sources.keys().filter_map(|name| default_build(name)).collect(),

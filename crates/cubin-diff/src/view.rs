@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use cubin::elf::{self, SHF_EXECINSTR};
-use cubin::info::{self, Record, Symbols};
+use cubin::info::{self, Record};
 use cubin::note::{self, CudaInfo, Note, ToolNote};
 use cubin::read::{File, Section};
 use cubin::section::{Contents, SectionType};
@@ -172,12 +172,7 @@ impl<'file, 'data> View<'file, 'data> {
             let format = info::format::name(record.format).map_or(record.format.to_string(), str::to_owned);
             let name = if compat { compat::Tag(record.attribute.0).to_string() } else { record.attribute.to_string() };
             let mut text = format!("{format} {name}");
-            let named = match record.attribute.symbols() {
-                _ if compat => 0,
-                Symbols::None => 0,
-                Symbols::First => 1,
-                Symbols::All => usize::MAX,
-            };
+            let named = if compat { 0 } else { record.symbols().count() };
             for (index, word) in record.words().enumerate() {
                 text.push(' ');
                 text.push_str(&if index < named { self.symbol(section, word) } else { format!("{word:#x}") });

@@ -45,7 +45,7 @@ macro_rules! imitations {
 
             /// What is known of it.
             #[must_use]
-            pub const fn row(self) -> Row {
+            pub fn row(self) -> Row {
                 match self {
                     $(Self::$name => Row {
                         what: $what, why: $why, first: $first, last: [$($last,)?].first().copied(),
@@ -166,23 +166,6 @@ impl fmt::Display for Imitation {
 pub struct Imitations(u64);
 
 impl Imitations {
-    const ONE_VIEW: Self = Self::seen_in(Views::One);
-    const TWO_VIEWS: Self = Self::seen_in(Views::Two);
-
-    const fn seen_in(views: Views) -> Self {
-        let (mut seen, mut index) = (0, 0);
-        while index < Imitation::ALL.len() {
-            let imitation = Imitation::ALL[index];
-            let is_seen = matches!(
-                (imitation.row().views, views),
-                (None, _) | (Some(Views::One), Views::One) | (Some(Views::Two), Views::Two)
-            );
-            seen |= (is_seen as u64) << imitation as u32;
-            index += 1;
-        }
-        Self(seen)
-    }
-
     /// None, as is the default.
     pub const NONE: Self = Self(0);
 
@@ -207,14 +190,6 @@ impl Imitations {
     #[must_use]
     pub fn without(self, imitation: Imitation) -> Self {
         Self(self.0 & !(1 << imitation as u32))
-    }
-
-    /// Those that are seen in files of this form.
-    pub(crate) const fn for_views(views: Views) -> Self {
-        match views {
-            Views::One => Self::ONE_VIEW,
-            Views::Two => Self::TWO_VIEWS,
-        }
     }
 
     /// Whether one is among them.

@@ -280,7 +280,7 @@ impl Options {
 
     /// Whether the reference linker is imitated in this.
     pub(crate) fn imitates(&self, imitation: Imitation) -> bool {
-        self.imitations.contains(imitation) && Imitations::for_views(self.target.views).contains(imitation)
+        self.imitations.contains(imitation) && imitation.row().views.is_none_or(|views| views == self.target.views)
     }
 
     /// In what the view differs that is linked.

@@ -114,6 +114,3 @@ static FORMS: [Form; 256] = {
     table[Attribute::SPARSE_MMA_MASK.0 as usize] = Form::Short;
     table
 };
-
-/// Where the flags of a code section hold the number of named barriers: objects of CUDA 12 and before have no record of it.
-pub const BARRIERS_SHIFT: u32 = 20;

@@ -1,12 +1,2 @@
-# A host object as a CUDA compiler makes it, without the host code.
-	.section __nv_module_id,"a"
-	.balign 16
-	.asciz "_0123abcd_4_b_cu_b"
-	.section __nv_relfatbin,"a"
-	.balign 8
-fatbin:
-	.incbin "b.fatbin"
-	.section .nvFatBinSegment,"aw"
-	.balign 8
-	.long 0x466243b1, 1
-	.quad fatbin, 0
+	.include "unit.inc"
+	unit _0123abcd_4_b_cu_b, b

@@ -1,2 +1,2 @@
 	.include "unit.inc"
-	unit a, "used"
+	unit _0123abcd_4_a_cu, a, used

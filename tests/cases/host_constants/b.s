@@ -1,2 +1,2 @@
 	.include "unit.inc"
-	unit b, ""
+	unit _0123abcd_4_b_cu, b, nothing

@@ -1,2 +1,2 @@
 	.include "unit.inc"
-	unit c, ""
+	unit _0123abcd_4_c_cu, c, nothing

@@ -1,2 +1,2 @@
 	.include "unit.inc"
-	unit d, ""
+	unit _0123abcd_4_d_cu, d, nothing

@@ -7,7 +7,7 @@ use crate::callgraph::{self, Edge};
 use crate::compat::Tag;
 use crate::elf::SymbolRecord;
 use crate::error::Error;
-use crate::info::{self, Record, Symbols};
+use crate::info::{self, Record};
 use crate::note::{self, CudaInfo, Note, ToolNote};
 use crate::read::Section;
 use crate::relocation;
@@ -101,12 +101,7 @@ impl<'data> Dump<'_, 'data> {
 
     /// A payload as words, those that are symbol indices with the symbols' names; then the bytes that make no word.
     fn payload(&self, out: &mut String, section: &Section<'_>, record: &Record<'_>, compat: bool) -> fmt::Result {
-        let named = match record.attribute.symbols() {
-            _ if compat => 0,
-            Symbols::None => 0,
-            Symbols::First => 1,
-            Symbols::All => usize::MAX,
-        };
+        let named = if compat { 0 } else { record.symbols().count() };
         for (index, word) in record.words().enumerate() {
             if index < named {
                 write!(out, " {}", symbol_name(self.symbols_of(section), word))?;

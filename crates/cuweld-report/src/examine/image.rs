@@ -11,7 +11,7 @@ use cubin::elf::{self, SHF_EXECINSTR};
 use cubin::info::{self, Attribute, Record};
 use cubin::read::{File, Section};
 use cubin::relocation;
-use cubin::section::{Contents, SectionType};
+use cubin::section::{BARRIER_SHIFT, Contents, SectionType};
 use cubin::symbol::{Space, Symbol, SymbolKind, SymbolSection, other};
 use hashbrown::HashMap;
 
@@ -35,8 +35,6 @@ pub(super) struct ImageFacts {
 
 /// How far up the number of registers is in what the header of code says, in files for GPUs before `sm_90`.
 const REGISTERS_SHIFT: u32 = 24;
-/// Where the flags of a code section hold the number of named barriers, in files of CUDA 12 and before.
-const BARRIERS_SHIFT: u32 = 20;
 const BARRIERS_MASK: u64 = 0x7f;
 /// The limit that stands for none.
 const NO_REGISTER_LIMIT: u32 = 0xff;
@@ -198,7 +196,7 @@ impl<'data> Reading<'_, 'data> {
         if let Some(function) = self.function(index) {
             function.code = section.data.len() as u64;
             function.registers = function.registers.max(section.header.info >> REGISTERS_SHIFT);
-            function.barriers = function.barriers.max((section.header.flags >> BARRIERS_SHIFT & BARRIERS_MASK) as u32);
+            function.barriers = function.barriers.max((section.header.flags >> BARRIER_SHIFT & BARRIERS_MASK) as u32);
         }
     }
 

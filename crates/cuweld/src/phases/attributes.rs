@@ -4,8 +4,9 @@ use super::live::LiveSet;
 use super::load::{Inputs, Role};
 use super::resolve::Resolution;
 use crate::id::{FileId, FunctionId, Id, IdVec, InputSectionId};
-use crate::propagated::{BARRIERS_SHIFT, Combine, PROPAGATED, propagated_row};
+use crate::propagated::{Combine, PROPAGATED, propagated_row};
 use cubin::info::{self, Attribute, Record};
+use cubin::section::BARRIER_SHIFT;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -155,7 +156,7 @@ fn read_one(
     let info = inputs.attached(code).find(|&section| inputs.sections()[section].role == Role::FunctionInfo);
     let Some(info) = info else { return result };
     result.info = Some((file, info));
-    let barriers = (inputs.sections()[code].flags >> BARRIERS_SHIFT) as u8;
+    let barriers = (inputs.sections()[code].flags >> BARRIER_SHIFT) as u8;
     if let (1.., Some(row)) = (barriers, propagated_row(Attribute::NUM_BARRIERS)) {
         result.barriers_of_section = Some(barriers.into());
         note(propagated, start, row, barriers.into(), moment_of_flags());

@@ -9,13 +9,9 @@ use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_WRITE};
 use cubin::section::SectionType;
 
-/// `.nv.global.init`: initialised variables.
+/// `.nv.global.init`, and `.nv.constant3` and other constants of the module: initialised variables.
 #[derive(Debug)]
-pub struct GlobalData;
-
-/// `.nv.constant3` and other constants of the module.
-#[derive(Debug)]
-pub struct ModuleConstants;
+pub struct InitialisedData;
 
 /// `.nv.global`: variables that start as zero.
 #[derive(Debug)]
@@ -26,27 +22,9 @@ impl GlobalZero {
     pub const SHAPE: Shape = Shape::new(SectionType::GLOBAL, SHF_WRITE | SHF_ALLOC, 1);
 }
 
-impl SectionKind for GlobalData {
-    fn memory(&self, _section: &OutputSection<'_>) -> Option<Memory> {
-        Some(Memory::Global)
-    }
-
-    fn is_needed(&self, settled: &Settled<'_, '_>, id: SectionId) -> bool {
-        settled.layout.size(id) > 0
-    }
-
-    fn bytes(&self, output: &Output<'_, '_>, part: FileSection) -> Bytes {
-        written_once(output, part)
-    }
-
-    fn unchanged<'all>(&self, output: &'all Output<'_, '_>, part: FileSection) -> Option<Vec<(u64, &'all [u8])>> {
-        output.unchanged_pieces(part)
-    }
-}
-
-impl SectionKind for ModuleConstants {
+impl SectionKind for InitialisedData {
     fn memory(&self, section: &OutputSection<'_>) -> Option<Memory> {
-        section.section_type.constant_bank().map(Memory::Constants)
+        Some(section.section_type.constant_bank().map_or(Memory::Global, Memory::Constants))
     }
 
     fn is_needed(&self, settled: &Settled<'_, '_>, id: SectionId) -> bool {

@@ -63,12 +63,8 @@ impl SectionKind for FunctionInfo {
         settled.plan.sections()[id].function.is_some_and(|function| settled.info.linked(function).len() > 0)
     }
 
-    fn has_symbol(&self, _settled: &Settled<'_, '_>, _id: SectionId) -> bool {
-        false
-    }
-
-    fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
-        (output.symbol_table(part.view), output.target_number(part))
+    fn is_about_section(&self) -> bool {
+        true
     }
 
     fn size(&self, output: &Output<'_, '_>, part: FileSection) -> u64 {
@@ -89,12 +85,8 @@ fn of_function<'all>(output: &'all Output<'_, '_>, part: FileSection) -> Option<
 }
 
 impl SectionKind for StubsInfo {
-    fn has_symbol(&self, _settled: &Settled<'_, '_>, _id: SectionId) -> bool {
-        false
-    }
-
-    fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
-        (output.symbol_table(part.view), output.target_number(part))
+    fn is_about_section(&self) -> bool {
+        true
     }
 
     fn size(&self, output: &Output<'_, '_>, part: FileSection) -> u64 {

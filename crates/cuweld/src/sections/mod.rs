@@ -38,7 +38,7 @@ mod unified;
 pub use call_graph::{CallGraphRecords, Prototypes};
 pub use code::FunctionCode;
 pub use constants::FunctionConstants;
-pub use data::{GlobalData, GlobalZero, ModuleConstants};
+pub use data::{GlobalZero, InitialisedData};
 pub use debug::Debug;
 pub use info::{FunctionInfo, ModuleInfo, StubsInfo};
 pub use notes::{Compatibility, CudaNote, Host, RelocationActions, ToolNotes};
@@ -111,12 +111,17 @@ pub trait SectionKind: fmt::Debug + Sync {
 
     /// Whether a section that the file has also has a symbol.
     fn has_symbol(&self, _settled: &Settled<'_, '_>, _id: SectionId) -> bool {
-        true
+        !self.is_about_section()
+    }
+
+    /// Whether it is a table about another section, with symbols by number: that has no symbol, and its header names both.
+    fn is_about_section(&self) -> bool {
+        false
     }
 
     /// The fields `link` and `info` of its header.
     fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
-        (0, output.target_number(part))
+        (if self.is_about_section() { output.symbol_table(part.view) } else { 0 }, output.target_number(part))
     }
 
     /// Where its bytes come from.

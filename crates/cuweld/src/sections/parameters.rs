@@ -130,12 +130,8 @@ impl SectionKind for TextureRelocations {
         settled.plan.sections()[id].function.is_some_and(|kernel| settled.layout.textures().is_used_by(kernel))
     }
 
-    fn has_symbol(&self, _settled: &Settled<'_, '_>, _id: SectionId) -> bool {
-        false
-    }
-
-    fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
-        (output.symbol_table(part.view), output.target_number(part))
+    fn is_about_section(&self) -> bool {
+        true
     }
 
     fn size(&self, output: &Output<'_, '_>, part: FileSection) -> u64 {

@@ -73,12 +73,8 @@ impl SectionKind for KeptRelocations {
         target.is_some_and(|target| settled.relocations.of(target).kept.iter().any(|entry| self.is_here(entry)))
     }
 
-    fn has_symbol(&self, _settled: &Settled<'_, '_>, _id: SectionId) -> bool {
-        false
-    }
-
-    fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
-        (output.symbol_table(part.view), output.target_number(part))
+    fn is_about_section(&self) -> bool {
+        true
     }
 
     fn size(&self, output: &Output<'_, '_>, part: FileSection) -> u64 {
@@ -111,12 +107,8 @@ impl SectionKind for ResolvedRelocations {
         target.is_some_and(|target| !settled.relocations.of(target).resolved.is_empty())
     }
 
-    fn has_symbol(&self, _settled: &Settled<'_, '_>, _id: SectionId) -> bool {
-        false
-    }
-
-    fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
-        (output.symbol_table(part.view), output.target_number(part))
+    fn is_about_section(&self) -> bool {
+        true
     }
 
     fn size(&self, output: &Output<'_, '_>, part: FileSection) -> u64 {

@@ -252,7 +252,7 @@ impl Output<'_, '_> {
     /// The binding of a shared variable.
     fn shared_binding(&self, id: SymbolId, symbol: &Symbol) -> Binding {
         let is_of_one_kernel = || self.layout.shared().address(id).is_some_and(|address| address.kernel.is_some());
-        let is_local = self.options.lays_out_kernels() && self.inputs.release().has(Rule::SharedOfOneKernelLocal);
+        let is_local = self.inputs.release().has(Rule::SharedOfOneKernelLocal);
         if is_local && symbol.definition.is_some() && is_of_one_kernel() { Binding::LOCAL } else { symbol.binding }
     }
 

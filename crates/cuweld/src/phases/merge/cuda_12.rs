@@ -5,14 +5,14 @@ use super::plan::Name;
 use super::walk::Walk;
 use crate::id::{FileId, FunctionId, Id, InputSectionId};
 use crate::phases::propagate::barriers;
-use crate::propagated::BARRIERS_SHIFT;
 use crate::sections::Compatibility;
+use cubin::section::BARRIER_SHIFT;
 
 impl Facts<'_, '_> {
     /// What the flags of a function's code say of barriers, when those of its object are `flags`. In an executable of CUDA 13 a record says it;
     /// in one of CUDA 12, a kernel's flags say what is true of all that it reaches.
     pub(super) fn barriers_in_flags(&self, function: FunctionId, flags: u64) -> u64 {
-        let own = flags >> BARRIERS_SHIFT << BARRIERS_SHIFT;
+        let own = flags >> BARRIER_SHIFT << BARRIER_SHIFT;
         let properties = self.properties.of(function);
         if !self.options.knows_all_callees() || properties.is_some_and(|properties| properties.keeps_barriers_of_section) {
             return own;
@@ -20,7 +20,7 @@ impl Facts<'_, '_> {
         match (self.options.target.is_of_cuda_12(self.inputs.release()), properties) {
             (false, _) => 0,
             (true, None) => own,
-            (true, Some(properties)) => u64::from(barriers(properties).unwrap_or(0)) << BARRIERS_SHIFT,
+            (true, Some(properties)) => u64::from(barriers(properties).unwrap_or(0)) << BARRIER_SHIFT,
         }
     }
 }

@@ -15,8 +15,8 @@ use crate::phases::resolve::{Fate, Part, Resolution};
 use crate::phases::unified::Unified;
 use crate::phases::usage::Usage;
 use crate::sections::{
-    CallGraphRecords, CudaNote, Debug, FunctionCode, FunctionInfo, GlobalData, GlobalZero, Host, KeptRelocations, KernelShared,
-    ModuleConstants, ModuleInfo, ModuleShared, Prototypes, RelocationActions, ReservedShared, ResolvedRelocations, SectionKind,
+    CallGraphRecords, CudaNote, Debug, FunctionCode, FunctionInfo, GlobalZero, Host, InitialisedData, KeptRelocations,
+    KernelShared, ModuleInfo, ModuleShared, Prototypes, RelocationActions, ReservedShared, ResolvedRelocations, SectionKind,
     Shape, StringTable, SymbolSectionNumbers, SymbolTable, ToolNotes, UnifiedEntries, UnifiedIndexCopy,
 };
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR};
@@ -366,12 +366,12 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         match section.role {
             Role::ModuleConstants(_) => {
                 let size_before = self.by_name.get(section.name).map_or(0, |&output| self.plan.sections[output].size);
-                self.append_by_name(id, &ModuleConstants);
+                self.append_by_name(id, &InitialisedData);
                 if self.facts.options.knows_used_kernels() {
                     constants::after_module_constants(self, id, size_before);
                 }
             }
-            Role::GlobalData => self.append_by_name(id, &GlobalData),
+            Role::GlobalData => self.append_by_name(id, &InitialisedData),
             Role::UnifiedData => self.place_unified_data(id),
             Role::UnifiedIndex => self.append_by_name(id, &UnifiedIndexCopy),
             Role::UnifiedEntries(table) => self.place_unified_entries(id, table),
