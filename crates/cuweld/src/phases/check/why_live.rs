@@ -46,7 +46,7 @@ fn list_reasons(facts: &Facts<'_, '_>, names: &[String], report: &mut Report) {
         for symbol in meant {
             let shown = demangle(symbols[symbol].name(facts.inputs));
             let lines = match (symbols[symbol].function, users.remove(&symbol)) {
-                (Some(function), _) => vec![reasons.of(function)],
+                (Some(function), _) => vec![reasons.text(function, Length::WholePath)],
                 (None, Some(users)) => first_few(users, MOST_USERS, |user| user),
                 (None, None) => vec!["stays because variables are not removed; nothing that stays refers to it".to_owned()],
             };
@@ -80,7 +80,7 @@ impl Facts<'_, '_> {
                     Some(function) if !self.live.contains(function) => Outcome::Unreachable,
                     Some(function) => {
                         let own = self.attributes.of(function);
-                        let reason = reasons.at_once(function);
+                        let reason = reasons.text(function, Length::LastCall);
                         Outcome::Kept { reason, registers: own.registers, frame: own.frame }
                     }
                 };
@@ -120,7 +120,31 @@ impl Facts<'_, '_> {
 /// For some functions, the first that does something with each of them.
 type First<'facts> = LazyCell<HashMap<FunctionId, FunctionId>, Box<dyn FnOnce() -> HashMap<FunctionId, FunctionId> + 'facts>>;
 
-/// What tells why functions are live.
+/// Why a function is live, or is not.
+enum Reason {
+    /// Nothing that would have to be named.
+    Final(&'static str),
+    /// A kernel reaches it, in the end through this node of the call graph: a function, or a prototype.
+    Reached {
+        caller: u32,
+    },
+    AddressTaken {
+        user: FunctionId,
+    },
+    /// Called by a function that no kernel reaches.
+    Called {
+        caller: FunctionId,
+    },
+}
+
+/// How much of a call path is told.
+#[derive(Clone, Copy)]
+enum Length {
+    WholePath,
+    LastCall,
+}
+
+/// What tells why functions are live, for listings and for the account.
 struct Reasons<'facts, 'data> {
     facts: &'facts Facts<'facts, 'data>,
     /// The ways from kernels to what they call.
@@ -144,48 +168,56 @@ impl<'facts, 'data> Reasons<'facts, 'data> {
         }
     }
 
-    /// Why a function is live, by its nearest caller where it has one.
-    fn at_once(&self, function: FunctionId) -> String {
-        let facts = self.facts;
-        let is_function = |node: u32| (node as usize) < facts.graph.len();
-        let caller = self.ways.before(facts.graph.node(function)).filter(|_| !facts.resolution.functions()[function].kernel);
-        let shown = |node: u32| demangle(facts.resolution.name(FunctionId::from_index(node as usize)));
-        match caller.map(|caller| (caller, self.ways.before(caller))) {
-            _ if !facts.options.removes_dead_code() => self.of(function),
-            Some((caller, _)) if is_function(caller) => format!("called by {}", shown(caller)),
-            // In between is the prototype of a pointer.
-            Some((_, Some(caller))) => format!("called through a pointer by {}", shown(caller)),
-            _ => self.of(function),
-        }
-    }
-
-    /// Why a function is live or dead.
-    fn of(&self, function: FunctionId) -> String {
+    /// Why a function is live, or is not.
+    fn of(&self, function: FunctionId) -> Reason {
         let Facts { planned, .. } = self.facts;
         let (node, name) = (planned.graph.node(function), planned.resolution.name(function));
-        let shown = |function: FunctionId| demangle(planned.resolution.name(function));
         let is_defined = || planned.resolution.code(planned.inputs, function).is_some();
         if !planned.live.contains(function) {
             let removed = "was removed: no kernel reaches it";
-            return if is_defined() { removed } else { "is not defined, and nothing that stays calls it" }.to_owned();
+            return Reason::Final(if is_defined() { removed } else { "is not defined, and nothing that stays calls it" });
         }
         if !planned.options.removes_dead_code() {
-            return "stays because nothing is removed from such a link".to_owned();
+            return Reason::Final("stays because nothing is removed from such a link");
         }
         if self.ways.begin_at(node) {
-            return "is a kernel".to_owned();
+            return Reason::Final("is a kernel");
         }
-        if let Some(way) = self.ways.text(node, planned.graph, planned.resolution) {
-            return format!("called as {way}");
+        if let Some(caller) = self.ways.before(node) {
+            return Reason::Reached { caller };
         }
         if let Some(&user) = self.takers.get(&function) {
-            return format!("its address is taken by {}", shown(user));
+            return Reason::AddressTaken { user };
         }
         if let Some(&caller) = self.callers.get(&function) {
-            return format!("called by {}", shown(caller));
+            return Reason::Called { caller };
         }
         let asked_for = self.kept.contains(name);
-        if asked_for { "asked for by name (-u)" } else { "its address is taken by a variable" }.to_owned()
+        Reason::Final(if asked_for { "asked for by name (-u)" } else { "its address is taken by a variable" })
+    }
+
+    /// A function's reason in words: with the whole call path from a kernel, or with its last caller alone.
+    fn text(&self, function: FunctionId, length: Length) -> String {
+        let Facts { planned, .. } = self.facts;
+        let shown = |function: FunctionId| demangle(planned.resolution.name(function));
+        match (self.of(function), length) {
+            (Reason::Final(reason), _) => reason.to_owned(),
+            (Reason::AddressTaken { user }, _) => format!("its address is taken by {}", shown(user)),
+            (Reason::Called { caller }, _) => format!("called by {}", shown(caller)),
+            (Reason::Reached { .. }, Length::WholePath) => {
+                let way = self.ways.text(planned.graph.node(function), planned.graph, planned.resolution);
+                format!("called as {}", way.unwrap_or_default())
+            }
+            (Reason::Reached { caller }, Length::LastCall) => {
+                let is_function = |node: u32| (node as usize) < planned.graph.len();
+                let of_node = |node: u32| shown(FunctionId::from_index(node as usize));
+                match self.ways.before(caller) {
+                    // In between is the prototype of a pointer.
+                    Some(before) if !is_function(caller) => format!("called through a pointer by {}", of_node(before)),
+                    _ => format!("called by {}", of_node(caller)),
+                }
+            }
+        }
     }
 }
 
