@@ -8,6 +8,9 @@ use cubin::elf::SymbolRecord;
 use cubin::symbol::{Binding, Symbol, SymbolKind, SymbolSection};
 use cubin::target::Views;
 
+/// Where the reference linker says that a variable is which is missing from a relocatable output of its own.
+const MISSING: u64 = u64::MAX;
+
 impl<'data> Reader<'_, 'data> {
     /// The symbols. Sections learn what function they are the code of.
     pub(super) fn read_symbols(&self, rows: &mut Rows<'_, 'data>) -> Result<Symbols, Damage> {
@@ -22,12 +25,15 @@ impl<'data> Reader<'_, 'data> {
         }
         let mut found = Symbols::default();
         for (index, (symbol, (row, hash))) in raw.zip(rows.symbols.iter_mut().zip(rows.name_hashes.iter_mut())).enumerate() {
-            let symbol = symbol?;
+            let mut symbol = symbol?;
             let problem = |text: String| match table {
                 Some(section) => Damage::at(section, index as u64 * SymbolRecord::SIZE as u64, text),
                 None => Damage(text),
             };
             let place = self.place(&symbol).map_err(problem)?;
+            if place == Place::Undefined && symbol.value == MISSING {
+                symbol.value = 0;
+            }
             let id = InputSymbolId::from_index(index);
             let home =
                 if let Place::Section(section) = place { Some((section, rows.sections[section.index()].role)) } else { None };
