@@ -115,6 +115,9 @@ imitations! {
     RelocatableMissingVariables "13.0", ["relocatable_missing"],
         "In a relocatable output, gives undefined variables the address -1 and undefined constants a bank that does not exist.",
         "What is undefined has no address yet.";
+    WholeProgramsOfOneRelease "13.1", ["whole_program_older"],
+        "Refuses whole programs (`-ewp`) of older toolkits of CUDA 13.",
+        "What compilers leave to the linker is the same in all of them, and the library links them.";
     AcceleratedForPlain "13.0" to "13.0", ["accelerated_elsewhere"],
         "Links code for an `a` target for one without the letter.",
         "It runs on one GPU alone, and the output claims to run on others.";
@@ -130,7 +133,7 @@ imitations! {
     RangesOfReplacedDefinitions "13.0" in Two, ["weak_debug" "same_static_function_debug"],
         "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one, and has live ranges of registers for one function of a name.",
         "They are wrong.";
-    JumpTablesOfReplacedDefinitions "13.0" in Two, ["weak_jump_tables"],
+    JumpTablesOfReplacedDefinitions "13.0" to "13.4" in Two, ["weak_jump_tables"],
         "From `sm_100` on, keeps the relocations of jump tables of a weak function that was replaced.",
         "They end the link with an error where the new table is smaller, and send branches astray otherwise.";
     BarriersOfOldKernels "13.0", ["old_barriers"],

@@ -7,7 +7,7 @@ use crate::release;
 use crate::result::Outcome;
 use crate::threads;
 use cuweld::diagnostics::{Diagnostic, Failure, Message};
-use cuweld::imitations::Imitations;
+use cuweld::imitations::{Imitation, Imitations};
 use cuweld::inputs::lower::{CompileOptions, CompilerError, Compilers, LinkTimeOptimization, Optimization, Scope};
 use cuweld::inputs::{Code, Skipped, UnpackOptions, Why};
 use cuweld::options::{KernelRoots, Options, OutputKind, ReleaseChoice, ToolNoteText};
@@ -399,7 +399,9 @@ fn link_options(wanted: &Wanted) -> Option<Options> {
         },
         stack_warning_per_call: true,
         release: imitated.map_or(ReleaseChoice::AtLeast(release::first()), ReleaseChoice::Exactly),
-        imitations: imitated.map_or(Imitations::NONE, Imitations::of),
+        // The library takes whole programs of all releases.
+        imitations: imitated
+            .map_or(Imitations::NONE, |release| Imitations::of(release).without(Imitation::WholeProgramsOfOneRelease)),
         note: imitated.map_or_else(|| ToolNoteText::cuweld("JIT"), ToolNoteText::nvjitlink),
         ..Options::new(architecture.target)
     })

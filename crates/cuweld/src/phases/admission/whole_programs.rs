@@ -4,7 +4,8 @@
 //! of the current toolkits are known.
 
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
-use crate::options::{Options, ReleaseChoice};
+use crate::imitations::Imitation;
+use crate::options::Options;
 use crate::phases::load::{Inputs, OLDEST_WHOLE_PROGRAM};
 
 /// Checks what whole programs are linked with.
@@ -13,9 +14,9 @@ pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Res
     if !files().any(|object| object.is_whole_program) {
         return Ok(());
     }
-    let oldest = match options.release {
-        ReleaseChoice::Exactly(release) => release.toolkit.into(),
-        ReleaseChoice::AtLeast(_) => OLDEST_WHOLE_PROGRAM,
+    let oldest = match options.imitates(Imitation::WholeProgramsOfOneRelease) {
+        true => inputs.release().toolkit.into(),
+        false => OLDEST_WHOLE_PROGRAM,
     };
     if let Some(old) = files().find(|object| object.toolkit.is_none_or(|toolkit| toolkit < oldest)) {
         let headline = format!("'{}' was made by an older toolkit, and a whole program (-ewp) is linked", old.name);
