@@ -1,7 +1,7 @@
 //! Running a linker in a folder of its own.
 
 use crate::case::Case;
-use cubin::release::Release;
+use cubin::release::{Release, Tool};
 use cubin_diff::signature::{CUWELD, Signature, signed_as};
 use std::collections::BTreeMap;
 use std::fs;
@@ -63,7 +63,7 @@ impl Linker {
             let mut command = Command::new(&self.program);
             command.args(Case::words(line, arch)).current_dir(folder.path()).stdin(Stdio::null());
             match mode {
-                Mode::Reference => command.arg0("nvlink").env("CUWELD_COMPAT", format!("nvlink-{}", release.nvlink.version)),
+                Mode::Reference => command.arg0("nvlink").env("CUWELD_COMPAT", format!("nvlink-{}", release.name)),
                 Mode::Default => command.arg0("cuweld").env("RAYON_NUM_THREADS", "1").env_remove("CUWELD_COMPAT"),
             };
             let (status, messages) = run(&mut command)?;
@@ -89,7 +89,8 @@ fn signed(name: &str, release: &Release, bytes: Vec<u8>) -> Result<Vec<u8>, Stri
     if cubin::read::File::parse(&bytes).is_err() {
         return Ok(bytes);
     }
-    signed_as(&bytes, CUWELD, Signature::nvlink(release)).map_err(|error| format!("{name}: {error}"))
+    let build = release.build(Tool::Nvlink).ok_or_else(|| format!("there is no program of {}", release.name))?;
+    signed_as(&bytes, CUWELD, Signature::nvlink(build)).map_err(|error| format!("{name}: {error}"))
 }
 
 /// Runs a program and returns its status and what it printed.

@@ -22,8 +22,8 @@ impl Toolkit {
         let reference = |programs: PathBuf| {
             let output = Command::new(programs.join("nvlink")).arg("--version").output().ok()?;
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let is_named = |release: &&Release| text.contains(release.nvlink.version_text) && text.contains("NVIDIA");
-            Release::all().iter().find(is_named).map(|release| Toolkit { programs, release })
+            let release = Release::of_version_text(&text).filter(|_| text.contains("NVIDIA"))?;
+            Some(Toolkit { programs, release })
         };
         on_path.into_iter().flatten().chain(in_home).find_map(reference)
     }

@@ -5,7 +5,7 @@
 //! and tried on the other hosts. What came of it is appended to `target/nightly.txt`, a line per step; `docs/nightly.md` has the last
 //! results.
 
-use cubin::release::Release;
+use cubin::release::{Release, Tool};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -88,7 +88,8 @@ fn steps(request: &Request, linker: &Path) -> Vec<Step> {
         format!("cargo xtask random --ld '{}' {options}", linker.display())
     };
     let mut steps = Vec::new();
-    for release in Release::all().iter().filter(|release| is_asked_for("releases") && is_meant(release)) {
+    let programs = Release::all().iter().filter(|release| release.build(Tool::Nvlink).is_some());
+    for release in programs.filter(|release| is_asked_for("releases") && is_meant(release)) {
         let cases = "cargo test --quiet --package cuweld-cli --test cases differential".to_owned();
         let known = ARCHITECTURES.iter().filter(|(_, first)| *first <= release.toolkit);
         let links = known.map(|(arch, _)| random(release, arch, "", release.name));

@@ -196,8 +196,7 @@ fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
 fn release_of(linker: &Path) -> Result<&'static Release, String> {
     let output = Command::new(linker).arg("--version").output().map_err(|error| format!("{}: {error}", linker.display()))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let found = Release::all().iter().find(|release| text.contains(release.nvlink.version_text));
-    found.ok_or_else(|| format!("{} is of no release that is known", linker.display()))
+    Release::of_version_text(&text).ok_or_else(|| format!("{} is of no release that is known", linker.display()))
 }
 
 /// The assembler that a variable names, if it is there.

@@ -6,7 +6,7 @@
 use cubin::elf::{Header, SectionHeader};
 use cubin::note::{Note, TOOL, ToolNote, notes};
 use cubin::read::File;
-use cubin::release::Release;
+use cubin::release::Build;
 use cubin::section::SectionType;
 use cubin::write::Image;
 
@@ -31,10 +31,10 @@ pub struct Signature<'text> {
 pub const CUWELD: Signature<'static> = Signature { tool: "cuweld", version: "", build: "https://github.com/cuweld/cuweld" };
 
 impl Signature<'static> {
-    /// The signature of the linker of a release, whose results are compared with.
+    /// The signature of a build of `nvlink`, whose results are compared with.
     #[must_use]
-    pub fn nvlink(release: &Release) -> Self {
-        Signature { tool: "nvlink", version: release.nvlink.version_text, build: release.nvlink.build_text }
+    pub fn nvlink(build: &Build) -> Self {
+        Signature { tool: "nvlink", version: build.version_text, build: build.build_text }
     }
 }
 

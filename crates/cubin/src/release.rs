@@ -12,8 +12,10 @@ pub struct Release {
     pub toolkit: u16,
     /// The newest version of Mercury code that its finalizer takes, major in the upper byte.
     pub newest_mercury: u16,
-    /// The build of `nvlink`.
-    pub nvlink: Build,
+    /// The version of its finalizer, as files record it that have the record.
+    pub finalizer: u16,
+    /// The build of `nvlink`; none where only the library is known.
+    pub nvlink: Option<Build>,
     /// The build of libnvJitLink.
     pub nvjitlink: Build,
 }
@@ -55,17 +57,30 @@ pub struct Build {
 /// What every release of the library says of its build.
 const UNNAMED_BUILD: &str = "Build system must define TOOLS_VERSION_EXTENDED";
 
+macro_rules! optional {
+    () => {
+        None
+    };
+    ($some:expr) => {
+        Some($some)
+    };
+}
+
 macro_rules! releases {
-    ($($name:literal $toolkit:literal mercury $mercury:literal nvlink $nvlink:literal ($build:literal) nvjitlink $library:literal;)*) => {
+    ($(
+        $name:literal $toolkit:literal mercury $mercury:literal finalizer $finalizer:literal
+        $(nvlink $nvlink:literal ($build:literal))? nvjitlink $library:literal;
+    )*) => {
         static RELEASES: &[Release] = &[$(Release {
             name: $name,
             toolkit: $toolkit,
             newest_mercury: $mercury,
-            nvlink: Build {
+            finalizer: $finalizer,
+            nvlink: optional!($(Build {
                 version: $nvlink,
                 version_text: concat!("Cuda compilation tools, release ", $name, ", V", $nvlink),
                 build_text: concat!("Build cuda_", $name, ".r", $name, "/compiler.", $build),
-            },
+            })?),
             nvjitlink: Build {
                 version: $library,
                 version_text: concat!("Cuda compilation tools, release ", $name, ", V", $library),
@@ -76,11 +91,12 @@ macro_rules! releases {
 }
 
 releases! {
-    "13.0" 130 mercury 0x0101 nvlink "13.0.88" ("36424714_0") nvjitlink "13.0.88";
-    "13.1" 131 mercury 0x0101 nvlink "13.1.115" ("37061995_0") nvjitlink "13.1.115";
-    "13.2" 132 mercury 0x0102 nvlink "13.2.86" ("37953736_0") nvjitlink "13.2.86";
-    "13.3" 133 mercury 0x0103 nvlink "13.3.73" ("38244171_0") nvjitlink "13.3.33";
-    "13.4" 134 mercury 0x0104 nvlink "13.4.92" ("38855100_0") nvjitlink "13.4.92";
+    "13.0" 130 mercury 0x0101 finalizer 0x0400 nvlink "13.0.88" ("36424714_0") nvjitlink "13.0.88";
+    "13.1" 131 mercury 0x0101 finalizer 0x0400 nvlink "13.1.115" ("37061995_0") nvjitlink "13.1.115";
+    "13.2" 132 mercury 0x0102 finalizer 0x0400 nvlink "13.2.86" ("37953736_0") nvjitlink "13.2.86";
+    "13.3" 133 mercury 0x0103 finalizer 0x0400 nvlink "13.3.73" ("38244171_0") nvjitlink "13.3.33";
+    "13.4" 134 mercury 0x0104 finalizer 0x0400 nvlink "13.4.92" ("38855100_0") nvjitlink "13.4.92";
+    "13.5" 135 mercury 0x0105 finalizer 0x0440 nvjitlink "13.5.37";
 }
 
 /// The last release of CUDA 12, of which only the library is known. Its files have another header than those of CUDA 13.
@@ -88,7 +104,8 @@ static CUDA_12: Release = Release {
     name: "12.9",
     toolkit: 129,
     newest_mercury: 0x0100,
-    nvlink: Build { version: "12.9.86", version_text: "", build_text: "" },
+    finalizer: 0x0400,
+    nvlink: None,
     nvjitlink: Build {
         version: "12.9.86",
         version_text: "Cuda compilation tools, release 12.9, V12.9.86",
@@ -132,19 +149,24 @@ impl Release {
     pub fn of_tool(tool: &str) -> Option<(Tool, &'static Self)> {
         let (name, version) = tool.split_once('-')?;
         let tool = Tool::ALL.iter().copied().find(|tool| tool.name() == name)?;
-        let of_library = [&CUDA_12].into_iter().filter(|_| tool == Tool::NvJitLink);
-        let mut known = RELEASES.iter().chain(of_library);
-        let release = known.find(|release| [release.name, release.build(tool).version].contains(&version))?;
+        let is_it = |release: &&Self| release.build(tool).is_some_and(|build| [release.name, build.version].contains(&version));
+        let release = RELEASES.iter().chain([&CUDA_12]).find(is_it)?;
         Some((tool, release))
     }
 
-    /// The build of one of its tools.
+    /// The build of one of its tools, if that is known.
     #[must_use]
-    pub fn build(&self, tool: Tool) -> &Build {
+    pub fn build(&self, tool: Tool) -> Option<&Build> {
         match tool {
-            Tool::Nvlink => &self.nvlink,
-            Tool::NvJitLink => &self.nvjitlink,
+            Tool::Nvlink => self.nvlink.as_ref(),
+            Tool::NvJitLink => Some(&self.nvjitlink),
         }
+    }
+
+    /// The release whose `nvlink` printed this as its version.
+    #[must_use]
+    pub fn of_version_text(printed: &str) -> Option<&'static Self> {
+        RELEASES.iter().find(|release| release.nvlink.is_some_and(|build| printed.contains(build.version_text)))
     }
 
     /// The oldest release that takes the objects of a toolkit, as they record it; the newest if none does.
@@ -215,6 +237,16 @@ rules! {
         "Functions with Mercury code have a record that says whether they let dependent grids launch early.";
     FinalizerVersion 134
         "`.nv.compat` has the internal target and the version of the finalizer.";
+    NoListsInVain 135
+        "Where every relocation has its addend in the list, no other list is made, which would stay empty.";
+    CompactFiles 135
+        "Files with two views have names of what they have and of nothing else, and no room for what has no bytes.";
+    DebugInfoOfMachine 135
+        "The Mercury view has the `.debug_info` of the machine view.";
+    LineTablesEnd 135
+        "A table of lines without lines has the end of a sequence, in the machine view of files with two.";
+    ViewsInOneOrder 135
+        "The sections of the Mercury view stand in the order of those of the machine view.";
 }
 
 #[cfg(test)]
@@ -227,7 +259,7 @@ mod tests {
         for release in RELEASES {
             assert_eq!(Release::by_name(release.name), Some(release));
             assert_eq!(release.name.replace('.', ""), release.toolkit.to_string());
-            for build in [release.nvlink, release.nvjitlink] {
+            for build in Tool::ALL.iter().filter_map(|&tool| release.build(tool)) {
                 assert!(build.version.starts_with(release.name), "{build:?}");
             }
         }
@@ -241,14 +273,15 @@ mod tests {
         assert_eq!(name("nvjitlink-13.3.33"), Some((Tool::NvJitLink, "13.3")));
         assert_eq!(name("nvlink-13.4"), Some((Tool::Nvlink, "13.4")));
         assert_eq!(name("nvjitlink-12.9.86"), Some((Tool::NvJitLink, "12.9")));
-        for unknown in ["nvlink-13.3.33", "nvlink-12.9.86", "nvlink", "ld-13.4", "nvlink-", "13.4"] {
+        assert_eq!(name("nvjitlink-13.5"), Some((Tool::NvJitLink, "13.5")));
+        for unknown in ["nvlink-13.3.33", "nvlink-12.9.86", "nvlink-13.5", "nvlink", "ld-13.4", "nvlink-", "13.4"] {
             assert_eq!(name(unknown), None, "{unknown}");
         }
     }
 
     #[test]
     fn objects_are_for_the_oldest_release_that_takes_them() {
-        for (toolkit, name) in [(0, "13.0"), (129, "13.0"), (130, "13.0"), (132, "13.2"), (134, "13.4"), (199, "13.4")] {
+        for (toolkit, name) in [(0, "13.0"), (129, "13.0"), (130, "13.0"), (132, "13.2"), (134, "13.4"), (199, "13.5")] {
             assert_eq!(Release::for_toolkit(toolkit).name, name, "{toolkit}");
         }
     }

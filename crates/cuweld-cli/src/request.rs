@@ -61,8 +61,8 @@ fn release(arguments: &LinkArguments) -> ReleaseChoice {
 
 /// Refuses what the environment names and nobody knows, and options and targets that the release to follow does not know.
 pub fn check(arguments: &LinkArguments, report: &mut Report) -> Result<(), Failure> {
-    let tools =
-        || Tool::ALL.iter().flat_map(|&tool| Release::all().iter().map(move |release| (tool, release.build(tool).version)));
+    let builds = |tool: Tool| Release::all().iter().filter_map(move |release| Some((tool, release.build(tool)?.version)));
+    let tools = || Tool::ALL.iter().flat_map(|&tool| builds(tool));
     let tool_names = || tools().map(|(tool, version)| format!("{}-{version}", tool.name())).collect::<Vec<_>>();
     let release_names = || Release::all().iter().map(|release| release.name.to_owned()).collect::<Vec<_>>();
     let refuse = |name: &str, value: &str, known: Vec<String>| {
@@ -140,8 +140,8 @@ fn link_options(arguments: &LinkArguments, messages: &Messages, target: &'static
         Some(other) => other,
         None => &arguments.note.options,
     };
-    let mut note = match imitated {
-        Some(release) => ToolNoteText::nvlink(release, note_options),
+    let mut note = match imitated.and_then(|release| release.build(Tool::Nvlink)) {
+        Some(build) => ToolNoteText::nvlink(build, note_options),
         None => ToolNoteText::cuweld(note_options),
     };
     note.object = arguments.note.object.clone();

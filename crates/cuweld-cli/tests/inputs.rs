@@ -291,7 +291,7 @@ fn damaged_containers_are_named() {
 #[test]
 fn objects_of_a_newer_toolkit() {
     let unknown = code_of_toolkit(199);
-    let warning = "cuweld: warning[CW3022]: Input file 'a.cubin' was made by a newer toolkit (199) than is known here (134)\n  \
+    let warning = "cuweld: warning[CW3022]: Input file 'a.cubin' was made by a newer toolkit (199) than is known here (135)\n  \
                    hint: look for a newer version of cuweld, or compile all objects with one toolkit\n";
     let outcome = link(&[("a.cubin", &unknown)], &["a.cubin"]);
     assert_eq!((outcome.status, outcome.messages.as_str(), &outcome.kernels[..]), (0, warning, &["first".to_owned()][..]));

@@ -76,7 +76,7 @@ fn make_file<Image>(
     save: impl FnOnce(&Finished<'_, '_>, &mut Report) -> Result<Image, Failure>,
 ) -> Result<Linked<Image>, Failure> {
     let &check::Facts { planned, attributes, properties, .. } = program;
-    let &Planned { inputs, resolution, graph, live, plan, options, .. } = planned;
+    let &Planned { inputs, resolution, graph, live, options, .. } = planned;
     // String tables depend on nothing that comes now, so they are made meanwhile.
     let (decided, names) = rayon::join(
         || {
@@ -98,7 +98,7 @@ fn make_file<Image>(
     // Where there are two views: the debug information of the machine view, in the order of symbols; meanwhile, the names of that view.
     let (machine_debug, names) = rayon::join(
         || observer.phase(Phase::MachineDebug, || machine_debug::build(&machine_debug::Facts { planned, numbering })),
-        || finalize::name(plan, numbering, names),
+        || finalize::name(&settled, numbering, names),
     );
     let machine_debug = &machine_debug?;
     // Headers, and all that the file is written from. From here on, the size of every section is final.

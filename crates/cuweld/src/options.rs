@@ -5,7 +5,7 @@ pub use crate::output_kind::OutputKind;
 use crate::imitations::{Imitation, Imitations};
 use crate::views::{self, LinkedView};
 use cubin::note::{LAYOUT_VERSION, ToolNote};
-use cubin::release::{Release, Rule};
+use cubin::release::{Build, Release, Rule};
 use cubin::target::Target;
 use cubin::unified::{Index, NotAnIndex};
 
@@ -214,13 +214,13 @@ impl ToolNoteText {
         }
     }
 
-    /// The note that nvlink of a release would write: for comparing files, never the default.
-    pub fn nvlink(release: &Release, options: &str) -> Self {
+    /// The note that this build of nvlink would write: for comparing files, never the default.
+    pub fn nvlink(build: &Build, options: &str) -> Self {
         ToolNoteText {
             object: String::new(),
             tool: "nvlink".into(),
-            version: release.nvlink.version_text.into(),
-            build: release.nvlink.build_text.into(),
+            version: build.version_text.into(),
+            build: build.build_text.into(),
             options: options.into(),
         }
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cubin::release::Release;
+use cubin::release::{Release, Tool};
 use cubin_diff::signature::{self, CUWELD, signed_as};
 use cuweld::imitations::Imitation;
 
@@ -102,7 +102,8 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
     let mut found = link_as(&tools.candidate, &tools.signature, &arguments, folder, "candidate")?;
     if let (Signature::Own, Some(output)) = (&tools.signature, &mut found.output) {
         // Whoever signed it, the rest must be the same.
-        *output = signed_as(output, CUWELD, signature::Signature::nvlink(tools.release))
+        let build = tools.release.build(Tool::Nvlink).ok_or("the release has no known program")?;
+        *output = signed_as(output, CUWELD, signature::Signature::nvlink(build))
             .map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let inputs: Vec<Vec<u8>> =
@@ -208,7 +209,7 @@ fn replay_script(program: &Program, signature: &Signature, arguments: &[String])
     }
     let note = match signature {
         Signature::Reference(release) | Signature::Without(release, _) => {
-            format!("CUWELD_COMPAT=nvlink-{} ", release.nvlink.version)
+            format!("CUWELD_COMPAT=nvlink-{} ", release.name)
         }
         Signature::Own => String::new(),
     };
@@ -237,7 +238,7 @@ pub fn link_as(linker: &Path, signature: &Signature, arguments: &[String], folde
     let file = File::create(&text).map_err(failed)?;
     let mut command = Command::new(linker);
     if let Signature::Reference(release) | Signature::Without(release, _) = signature {
-        command.env("CUWELD_COMPAT", format!("nvlink-{}", release.nvlink.version));
+        command.env("CUWELD_COMPAT", format!("nvlink-{}", release.name));
     }
     if let Signature::Without(_, mistakes) = signature {
         let names: Vec<String> = mistakes.iter().map(|mistake| format!("{mistake:?}")).collect();

@@ -48,19 +48,27 @@ pub struct SymbolNames {
 }
 
 /// What the reference linker calls a kernel's dynamic shared memory in a relocatable output.
-const SHARED_INSTANCE: &str = "externsharedinstance";
+pub const SHARED_INSTANCE: &str = "externsharedinstance";
 
-/// Gives every linked name its offset.
-pub fn place(facts: &Planned<'_, '_>) -> LinkedNames {
+/// Gives every linked name its offset; none, where only what the file has has a name, which is known when that is numbered.
+pub fn place(facts: &Planned<'_, '_>) -> Option<LinkedNames> {
+    if facts.is_compact() {
+        return None;
+    }
     let local = &facts.local_functions();
     let (symbols, sections) = rayon::join(|| facts.name_symbols(local), || facts.name_sections(local));
-    LinkedNames { sections, symbols }
+    Some(LinkedNames { sections, symbols })
 }
 
 /// Names of functions.
 type LocalFunctions<'data> = HashSet<&'data str, RandomState>;
 
 impl<'data> Planned<'_, 'data> {
+    /// Whether the file has names of what it has and of nothing else, and no room between tables.
+    pub fn is_compact(&self) -> bool {
+        self.options.target.views == Views::Two && self.inputs.release().has(Rule::CompactFiles)
+    }
+
     /// Whether a symbol that the plan lists has a name in the file: a shared variable that nothing refers to does not, and neither has
     /// a compiler-made constant that was moved to the banks of kernels.
     pub fn is_named(&self, id: SymbolId) -> bool {
@@ -174,7 +182,7 @@ impl<'data> Planned<'_, 'data> {
 
     /// The names of the constants that compilers made for functions, where there are two views: the section's, and which one of the
     /// object it is. They differ from those in the objects, and only files that are not executed have them.
-    fn names_of_constants(&self) -> IdMap<SymbolId, (&'data str, String)> {
+    pub fn names_of_constants(&self) -> IdMap<SymbolId, (&'data str, String)> {
         let mut names = IdMap::default();
         if !self.options.lists_internal_symbols() || self.options.target.views == Views::One {
             return names;

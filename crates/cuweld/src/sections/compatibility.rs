@@ -68,9 +68,6 @@ const fn until(rule: Rule, row: Row) -> Row {
     Row { until: Some(rule), ..row }
 }
 
-/// The finalizer whose work the linker's own is like.
-const FINALIZER: u16 = 0x0400;
-
 /// The records whose values combine, except that of the target itself, which comes first.
 #[rustfmt::skip] // a table reads better with several columns on a line
 static ROWS: [Row; 11] = [
@@ -97,9 +94,9 @@ impl Row {
     }
 
     /// The value of the output, if it has the record.
-    fn combine(&self, values: &[Option<u16>], views: Views) -> Option<u16> {
+    fn combine(&self, values: &[Option<u16>], views: Views, release: &Release) -> Option<u16> {
         if self.combine == Combine::Finalizer && views == Views::Two {
-            return Some(FINALIZER);
+            return Some(release.finalizer);
         }
         if self.absent == Absent::Drops && values.contains(&None) {
             return None;
@@ -172,7 +169,7 @@ pub(super) fn make(facts: &Output<'_, '_>) -> Vec<u8> {
             }
             Some(row) => {
                 let values: Vec<Option<u16>> = said.iter().map(|said| said.value(tag)).collect();
-                let combined = row.combine(&values, target.views).filter(|&value| !is_implied(tag, value, release));
+                let combined = row.combine(&values, target.views, release).filter(|&value| !is_implied(tag, value, release));
                 combined.into_iter().for_each(|combined| value(tag, row.format, combined).encode(&mut bytes));
             }
         }
@@ -278,7 +275,8 @@ mod tests {
     use super::*;
 
     fn combined(tag: Tag, release: &str, values: &[Option<u16>]) -> Option<u16> {
-        Row::of(tag, Release::by_name(release)?)?.combine(values, Views::One)
+        let release = Release::by_name(release)?;
+        Row::of(tag, release)?.combine(values, Views::One, release)
     }
 
     #[test]

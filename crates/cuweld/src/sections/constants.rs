@@ -17,6 +17,10 @@ impl SectionKind for FunctionConstants {
         settled.layout.size(id) > 0
     }
 
+    fn keeps_linked_symbol(&self) -> bool {
+        true
+    }
+
     /// The machine view of constants that only a discarded definition of the function had is not known.
     fn source(&self, output: &Output<'_, '_>, section: &OutputSection<'_>, piece: Piece, view: View) -> Option<InputSectionId> {
         match is_of_discarded_definition(output, piece.section, section) {

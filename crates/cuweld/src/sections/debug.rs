@@ -7,6 +7,7 @@ use crate::phases::machine_debug::MachineContents;
 use crate::phases::merge::OutputSection;
 use crate::phases::number::FileSection;
 use crate::views::View;
+use cubin::release::Rule;
 
 /// `.debug_*` and `.nv_debug_*`.
 #[derive(Debug)]
@@ -34,6 +35,7 @@ impl SectionKind for Debug {
         let name = output.plan.sections()[part.section].name.stem;
         let is_same = || {
             SAME_IN_BOTH_VIEWS.iter().any(|start| name.starts_with(start))
+                || (name == ".debug_info" && output.inputs.release().has(Rule::DebugInfoOfMachine))
                 || output.machine_debug.of(part.section).is_some_and(|contents| contents.is_shared)
         };
         if part.view == View::Mercury && is_same() { Bytes::Shared } else { Bytes::Written }

@@ -56,7 +56,7 @@ use crate::phases::merge::{OutputSection, Piece, Plan};
 use crate::phases::number::FileSection;
 use crate::phases::stages::Settled;
 use crate::phases::unified::Unified;
-use crate::views::View;
+use crate::views::{self, View};
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE};
 use cubin::release::Rule;
 use cubin::section::SectionType;
@@ -72,6 +72,14 @@ pub trait SectionKind: fmt::Debug + Sync {
     /// Which views have a section of this kind.
     fn in_views(&self) -> InViews {
         InViews::Each
+    }
+
+    /// What its name starts with in the Mercury view.
+    fn mercury_prefix(&self) -> &'static str {
+        match self.in_views() {
+            InViews::EachAsCode => views::CAPSULE_PREFIX,
+            _ => views::MERCURY_PREFIX,
+        }
     }
 
     /// The size of an entry, for tables.
@@ -96,6 +104,11 @@ pub trait SectionKind: fmt::Debug + Sync {
 
     /// Whether its name in the string table stays that of the linked view if it is left out.
     fn keeps_linked_name(&self) -> bool {
+        false
+    }
+
+    /// Whether its symbol has the name of the linked view in the machine view, too, where the file names only what it has.
+    fn keeps_linked_symbol(&self) -> bool {
         false
     }
 

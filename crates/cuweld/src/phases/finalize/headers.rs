@@ -1,5 +1,6 @@
 //! Headers: where each section stands in the file, and what the driver loads.
 
+use super::names::SECTION_NAMES_ROOM;
 use super::segments::{self, TABLE_ALIGN};
 use super::{Body, Output};
 use crate::phases::number::{Extent, FileSection};
@@ -27,9 +28,6 @@ const fn identification(os_abi: u8, abi_version: u8) -> [u8; 16] {
 const FLAGS_OF_CUDA_12: u32 = 0x0500;
 const ACCELERATED_OF_CUDA_12: u32 = 0x0800;
 
-/// Bytes behind the table of section names in files with two views: room for the names of two tables that are hardly ever there.
-const SECTION_NAMES_ROOM: u64 = 36;
-
 /// The alignment of a capsule.
 const CAPSULE_ALIGN: u64 = 16;
 
@@ -53,7 +51,7 @@ pub fn arrange(facts: &Output<'_, '_>, bodies: &[Body], mut sections: Vec<Sectio
             Body::FromFacts | Body::Made(_) => cursor = header.offset + header.size,
         }
     }
-    let section_header_offset = cursor.next_multiple_of(TABLE_ALIGN);
+    let section_header_offset = if facts.is_compact() { cursor } else { cursor.next_multiple_of(TABLE_ALIGN) };
     let table_end = section_header_offset + sections.len() as u64 * SectionHeader::SIZE as u64;
     let (kind, segments) = match facts.options.is_for_driver() {
         true => {
@@ -98,10 +96,11 @@ impl Output<'_, '_> {
         SYMBOL_NAMES
     }
 
-    /// The number of the symbol table of a view. That of the Mercury view is the last section.
+    /// The number of the symbol table of a view.
     pub fn symbol_table(&self, view: View) -> u32 {
-        match view {
-            View::Mercury => self.numbering.sections().len() as u32,
+        let table = |sections: &[FileSection]| sections.get(SYMBOLS as usize - 1).map(|table| table.section);
+        match (view, table(self.numbering.sections())) {
+            (View::Mercury, Some(table)) => self.numbering.section(table, view),
             _ => SYMBOLS,
         }
     }
@@ -121,7 +120,7 @@ impl Output<'_, '_> {
     /// Bytes that are left free in front of the section with this number.
     fn room_before(&self, number: u32) -> u64 {
         match number {
-            _ if !self.numbering.has_two_views() => 0,
+            _ if !self.numbering.has_two_views() || self.is_compact() => 0,
             SYMBOL_NAMES if self.numbering.extent() != Extent::ManyInFile => SECTION_NAMES_ROOM,
             SYMBOLS => self.names.room,
             _ => 0,

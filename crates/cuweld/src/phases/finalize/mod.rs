@@ -98,10 +98,10 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>, named: Named) -> Fin
 }
 
 impl Output<'_, '_> {
-    /// The bytes of a section. What takes no room in the machine view takes some in the other.
+    /// The bytes of a section. What takes no room in the machine view takes some in the other, except in compact files.
     fn body(&self, part: FileSection) -> Body {
         let section = &self.plan.sections()[part.section];
-        if part.view.is_machine() && self.type_in_file(section.section_type).is_no_bits() {
+        if (part.view.is_machine() || self.is_compact()) && self.type_in_file(section.section_type).is_no_bits() {
             return Body::Nowhere;
         }
         match section.kind.bytes(self, part) {

@@ -4,13 +4,20 @@
 //! them: in the table of section names, the machine's name of a section is written over the linked one (it is never longer), and
 //! the linked one follows again, in full, with those of all other sections of that view; in the table of symbol names, the
 //! machine's names of sections follow.
+//!
+//! Newer releases name what the file has, and nothing else, in the order of sections and of symbols.
 
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::phases::merge::{Local, Name, Plan};
-use crate::phases::names::{LinkedNames, SectionNames, SymbolNames};
+use crate::phases::names::{LinkedNames, SHARED_INSTANCE, SectionNames, SymbolNames};
 use crate::phases::number::{Extent, FileSection, Numbering};
+use crate::phases::stages::Settled;
+use crate::phases::strings::StringTableBuilder;
 use crate::sections::InViews;
 use crate::views::{self, View};
+
+/// Bytes behind the names of sections in files with two views: room for the names of two tables that are hardly ever there.
+pub const SECTION_NAMES_ROOM: u64 = 36;
 
 /// Where the names are.
 pub struct Names {
@@ -69,8 +76,111 @@ pub struct Named {
     pub(super) symbol_names: Vec<u8>,
 }
 
+/// Adds the names of the other view, where there are two; or gives all names their places, where none has one yet.
+pub fn name(settled: &Settled<'_, '_>, numbering: &Numbering, linked: Option<LinkedNames>) -> Named {
+    match linked {
+        Some(linked) => add_other_view(settled.plan, numbering, linked),
+        None => name_what_is_there(settled, numbering),
+    }
+}
+
+/// Names what the file has.
+fn name_what_is_there(settled: &Settled<'_, '_>, numbering: &Numbering) -> Named {
+    let ((machine, mercury, section_names), (machine_sections, symbols)) =
+        rayon::join(|| sections_there(settled.plan, numbering), || symbols_there(settled, numbering));
+    let names = Names {
+        prototypes: symbols.prototypes,
+        symbols: symbols.symbols,
+        shared_instance: symbols.shared_instance,
+        section_symbols: symbols.sections,
+        machine_section_symbols: machine_sections,
+        sections: machine,
+        mercury_sections: mercury,
+        linked_section_names: 0,
+        room: 0,
+    };
+    Named { names, section_names, symbol_names: symbols.table.finish() }
+}
+
+/// Names the sections of the file, in their order.
+fn sections_there(plan: &Plan<'_>, numbering: &Numbering) -> (IdVec<SectionId, u32>, IdVec<SectionId, u32>, Vec<u8>) {
+    let (sections, parts) = (plan.sections(), numbering.sections());
+    let bytes: usize = parts.iter().map(|part| sections[part.section].name.len() + views::CAPSULE_PREFIX.len() + 1).sum();
+    let mut table = StringTableBuilder::with_capacity(parts.len(), bytes + SECTION_NAMES_ROOM as usize);
+    let (mut machine, mut mercury) = (IdVec::filled(0, sections.len()), IdVec::filled(0, sections.len()));
+    for &FileSection { section: id, view } in parts {
+        let section = &sections[id];
+        if view == View::Mercury {
+            let [relocation, start, stem] = section.name.parts();
+            mercury[id] = table.add(&[section.kind.mercury_prefix(), relocation, start, stem]);
+        } else {
+            machine[id] = match machine_name(section.name) {
+                Some(name) => table.add(&[&name]),
+                None => table.add(&section.name.parts()),
+            };
+        }
+    }
+    let mut table = table.finish();
+    table.resize(table.len() + SECTION_NAMES_ROOM as usize, 0);
+    (machine, mercury, table)
+}
+
+/// Names the symbols of the machine view in their order, then what has another name in the Mercury view, then prototypes.
+fn symbols_there(settled: &Settled<'_, '_>, numbering: &Numbering) -> (IdMap<SectionId, u32>, SymbolNames) {
+    let (sections, symbols) = (settled.plan.sections(), settled.resolution.symbols());
+    let prototypes = settled.graph.prototypes();
+    let mut machine_sections = IdMap::default();
+    let mut names = SymbolNames {
+        prototypes: IdVec::filled(0, prototypes.len()),
+        symbols: IdVec::filled(0, symbols.len()),
+        sections: IdVec::filled(0, sections.len()),
+        shared_instance: 0,
+        table: StringTableBuilder::with_capacity(numbering.symbols(View::Machine), 0),
+    };
+    let constants = settled.names_of_constants();
+    for entry in numbering.each_entry(View::Machine) {
+        match entry {
+            Local::Section(id) => match machine_name(sections[id].name) {
+                Some(name) if !sections[id].kind.keeps_linked_symbol() => {
+                    _ = machine_sections.insert(id, names.table.add(&[&name]))
+                }
+                _ => names.sections[id] = names.table.add(&sections[id].name.parts()),
+            },
+            Local::Symbol(id) => {
+                names.symbols[id] = match constants.get(&id) {
+                    Some((section, number)) => names.table.add(&[section, ".", number]),
+                    None => names.table.add(&[symbols[id].name(settled.inputs)]),
+                }
+            }
+            Local::SharedInstance(_) => names.shared_instance = names.table.add(&[SHARED_INSTANCE]),
+        }
+    }
+    for entry in numbering.each_entry(View::Mercury) {
+        let Local::Section(id) = entry else { continue };
+        if machine_sections.contains_key(&id) {
+            names.sections[id] = names.table.add(&sections[id].name.parts());
+        }
+    }
+    let shown = prototypes_shown(settled);
+    for (id, text) in prototypes.enumerate().filter(|(id, text)| shown[*id] && !text.is_empty()) {
+        names.prototypes[id] = names.table.add(&[text]);
+    }
+    (machine_sections, names)
+}
+
+/// Which prototypes the call graph and the list of prototypes speak of.
+fn prototypes_shown(settled: &Settled<'_, '_>) -> IdVec<PrototypeId, bool> {
+    let graph = settled.graph;
+    let mut shown = IdVec::filled(false, graph.prototypes().len());
+    for function in settled.live.functions() {
+        let of_function = graph.taken(function).or_else(|| graph.prototype(function));
+        of_function.iter().chain(graph.indirect(function)).for_each(|&id| shown[id] = true);
+    }
+    shown
+}
+
 /// Adds the names of the other view, where there are two.
-pub fn name(plan: &Plan<'_>, numbering: &Numbering, LinkedNames { sections, symbols }: LinkedNames) -> Named {
+fn add_other_view(plan: &Plan<'_>, numbering: &Numbering, LinkedNames { sections, symbols }: LinkedNames) -> Named {
     let linked_section_names = sections.table.len();
     let (of_sections, of_symbols) =
         rayon::join(|| name_sections(plan, numbering, sections), || name_section_symbols(plan, numbering, symbols));
@@ -116,12 +226,8 @@ fn name_sections(plan: &Plan<'_>, numbering: &Numbering, mut names: SectionNames
     }
     for part in numbering.sections().iter().filter(|part| part.view == View::Mercury) {
         let section = &sections[part.section];
-        let prefix = match section.kind.in_views() {
-            InViews::EachAsCode => views::CAPSULE_PREFIX,
-            _ => views::MERCURY_PREFIX,
-        };
         let [relocation, start, stem] = section.name.parts();
-        mercury[part.section] = names.table.append(&[prefix, relocation, start, stem]);
+        mercury[part.section] = names.table.append(&[section.kind.mercury_prefix(), relocation, start, stem]);
     }
     (mercury, names, kept_free)
 }

@@ -13,6 +13,7 @@ use crate::id::{FileId, InputSectionId, InputSymbolId};
 use crate::imitations::Imitation;
 use crate::phases::load::Place;
 use cubin::mercury::Places;
+use cubin::release::Rule;
 use cubin::relocation::{self, Mode};
 use cubin::symbol::SymbolKind;
 use std::collections::{HashMap, HashSet};
@@ -86,6 +87,9 @@ impl Facts<'_, '_> {
                 .filter_map(|&(from, to, function)| self.sequence(tables, from, to, self.subject(function, tables.file)?))
                 .collect();
             sequences.sort_by_key(|sequence| (sequence.number, sequence.from));
+            if sequences.is_empty() && self.inputs().release().has(Rule::LineTablesEnd) {
+                out.extend([opcode::EXTENDED, 1, opcode::END]);
+            }
             for sequence in sequences {
                 moved.insert((sequence.from + ADDRESS) as u64, base + (out.len() + ADDRESS) as u64);
                 match sequence.bytes {

@@ -22,6 +22,7 @@ use super::resolve::{Fate, Resolution};
 use super::stages::Planned;
 use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SectionId};
 use crate::imitations::Imitation;
+use cubin::release::Rule;
 use cubin::relocation::{self, Bits, Mode, RelocationType};
 use cubin::symbol::SymbolKind;
 use cubin::target::Views;
@@ -275,7 +276,12 @@ impl<'data> Facts<'_, 'data> {
             .iter()
             .any(|piece| self.inputs().attached(piece.machine).any(|list| self.inputs().sections()[list].size > 0));
         let is_empty = draft.pieces.iter().all(|piece| self.inputs().sections()[piece.linked].size == 0);
-        let is_shared = is_empty || (matches!(form, Form::Frames | Form::Lines) && !speaks_of_functions);
+        let is_same_without_functions = match form {
+            Form::Frames => true,
+            Form::Lines => !self.inputs().release().has(Rule::LineTablesEnd),
+            _ => false,
+        };
+        let is_shared = is_empty || (is_same_without_functions && !speaks_of_functions);
         let settled: Vec<Settled> = draft.pieces.par_iter().rev().map(|piece| self.settle(section, piece, bases)).collect();
         let kept = Vec::with_capacity(settled.iter().map(|piece| piece.kept.len()).sum());
         let mut contents = MachineContents { parts: draft.parts, changes: draft.changes, kept, is_shared };

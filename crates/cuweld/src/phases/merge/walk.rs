@@ -494,7 +494,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             if any && self.facts.options.force_explicit_addends {
                 self.relocation_section(place.section, true);
             }
-            if later_without_addend && explicit_addends {
+            if later_without_addend && explicit_addends && !self.facts.inputs.release().has(Rule::NoListsInVain) {
                 self.relocation_section(place.section, false);
             }
             if !explicit_addends && self.facts.options.keeps_relocations() && self.gains_addends(file, id) {

@@ -254,15 +254,16 @@ fn in_order_of_class(classes: &[Option<Class>]) -> Vec<SectionId> {
     sections
 }
 
-/// The sections that the Mercury view has its own of, in file order: code first, the symbol table last.
+/// The sections that the Mercury view has its own of, in file order: that of the machine view, or code first and the symbol table last.
 fn twins(plan: &Plan<'_>, release: &Release, present: &[SectionId]) -> Vec<SectionId> {
     let (mut code, mut others, mut symbols) = (Vec::with_capacity(present.len()), Vec::with_capacity(present.len()), Vec::new());
+    let in_one_order = release.has(Rule::ViewsInOneOrder);
     for &id in present {
         match plan.sections()[id].kind.in_views() {
-            InViews::EachAsCode => code.push(id),
-            InViews::Each => others.push(id),
+            InViews::EachAsCode if !in_one_order => code.push(id),
+            InViews::EachAtEnd if !in_one_order => symbols.push(id),
+            InViews::Each | InViews::EachAsCode | InViews::EachAtEnd => others.push(id),
             InViews::EachSince(rule) if release.has(rule) => others.push(id),
-            InViews::EachAtEnd => symbols.push(id),
             InViews::Once | InViews::EachSince(_) | InViews::MachineOnly => {}
         }
     }
