@@ -154,13 +154,15 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let (input, output) = (folder.path().join("code.s"), folder.path().join("code.o"));
             std::fs::write(&input, source).expect("it is written");
-            let can = |name: &&&str| !(**name == "as" && cfg!(not(all(target_arch = "x86_64", target_os = "linux"))));
+            // The assembler of this machine must be here, in a test that may leave nothing out; one for another machine need not be.
+            let own = cfg!(all(target_arch = "x86_64", target_os = "linux")) && std::ptr::eq(code, &X86_64);
             let assembled = assemblers
                 .iter()
-                .filter(can)
+                .filter(|name| own || **name != "as")
                 .find(|name| Command::new(name).arg(&input).arg("-o").arg(&output).status().is_ok_and(|status| status.success()));
             if assembled.is_none() {
-                assert!(std::env::var_os("REQUIRE_ALL").is_none(), "none of {assemblers:?}");
+                assert!(!own || std::env::var_os("REQUIRE_ALL").is_none(), "none of {assemblers:?}");
+                println!("SKIPPED: there is none of {assemblers:?}");
                 continue;
             }
             let object = std::fs::read(&output).expect("an object");
