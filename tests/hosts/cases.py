@@ -111,9 +111,9 @@ def main():
     versions = linkers()
     good = bad = compared = skipped = 0
     for case in sorted(os.listdir(CASES)):
-        if arguments.only not in case:
-            continue
         folder = os.path.join(CASES, case)
+        if arguments.only not in case or not os.path.isdir(folder):
+            continue
         recipe = tomllib.load(open(os.path.join(folder, "case.toml"), "rb"))
         for arch in recipe["archs"]:
             known = ratchet.get(case, {}).get(arch, "none")
