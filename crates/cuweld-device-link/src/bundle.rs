@@ -2,7 +2,7 @@
 
 use crate::targets::Program;
 use cubin::target::Target;
-use cuweld_host_object::{HostObject, Machine, Visibility};
+use cuweld_host_object::{EntryList, HostObject, Machine, Visibility};
 use fatbin::entry::Architecture;
 use fatbin::write::{Builder, Settings, Unfit};
 use std::io;
@@ -12,6 +12,7 @@ use std::io;
 pub struct Bundle<'programs> {
     fatbin: Builder<'programs>,
     modules: Vec<&'programs str>,
+    entry_lists: Vec<EntryList>,
 }
 
 impl<'programs> Bundle<'programs> {
@@ -27,13 +28,20 @@ impl<'programs> Bundle<'programs> {
             fatbin.cubin(architecture(program.target), &program.image)?;
             modules.extend(program.modules.iter().map(String::as_str).filter(|module| known.insert(*module)));
         }
-        Ok(Bundle { fatbin, modules })
+        Ok(Bundle { fatbin, modules, entry_lists: Vec::new() })
     }
 
     /// A fatbin without code, and the units that register it.
     #[must_use]
     pub fn without_code(modules: Vec<&'programs str>, settings: Settings) -> Self {
-        Bundle { fatbin: Builder::new(settings), modules }
+        Bundle { fatbin: Builder::new(settings), modules, entry_lists: Vec::new() }
+    }
+
+    /// Has it registered, too, what clang's host code lists in these sections (see [`OpenInputs::entry_lists`](cuweld::inputs::OpenInputs::entry_lists)).
+    #[must_use]
+    pub fn with_entry_lists(mut self, sections: &[&str]) -> Self {
+        self.entry_lists = sections.iter().filter_map(|name| EntryList::by_section(name)).collect();
+        self
     }
 
     /// The units that register it, in the order in which they were first mentioned.
@@ -53,7 +61,7 @@ impl<'programs> Bundle<'programs> {
     /// # Errors
     /// When `out` fails.
     pub fn write_object(&self, machine: Machine, visibility: Visibility, out: &mut impl io::Write) -> io::Result<()> {
-        let object = HostObject { machine, modules: &self.modules, visibility };
+        let object = HostObject { machine, modules: &self.modules, entry_lists: &self.entry_lists, visibility };
         out.write_all(&object.head(self.fatbin.size()))?;
         self.fatbin.write_to(out)
     }

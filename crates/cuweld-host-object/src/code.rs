@@ -3,6 +3,7 @@
 //! It is constant: what differs from object to object is in a table that relocations fill. `x86_64.s` and `aarch64.s` beside this file are
 //! the same in assembly language; a test assembles them, and compares.
 
+use crate::entries::{self, EntryCode};
 use cubin::elf;
 
 /// What a processor needs.
@@ -20,11 +21,13 @@ pub(crate) struct Code {
     pub address: u32,
     /// The property that says that all functions start with a landing pad: type and value.
     pub property: (u32, u32),
+    /// What registers lists of clang's host code.
+    pub entries: [EntryCode; 2],
     /// The flag of sections that may be far away from code, where there is one.
     pub large: Option<u64>,
-    /// The assembler that makes the same code, and its source.
+    /// The assembler that makes the same code, and the sources of it and of what registers lists.
     #[cfg(test)]
-    pub source: (&'static [&'static str], &'static str),
+    pub source: (&'static [&'static str], &'static str, &'static str),
 }
 
 /// The type of a relocation that does nothing, for every processor.
@@ -51,14 +54,15 @@ pub(crate) const X86_64: Code = Code {
     // GNU_PROPERTY_X86_FEATURE_1_AND: IBT and SHSTK.
     property: (0xc000_0002, 3),
     // SHF_X86_64_LARGE
+    entries: entries::X86_64,
     large: Some(0x1000_0000),
     #[cfg(test)]
-    source: (&["as", "x86_64-linux-gnu-as"], include_str!("x86_64.s")),
+    source: (&["as", "x86_64-linux-gnu-as"], include_str!("x86_64.s"), include_str!("x86_64_entries.s")),
 };
 
 pub(crate) const AARCH64: Code = Code {
     machine: 183,
-    bytes: &words([
+    bytes: &words::<46, 184>([
         0xd503_245f,
         0x9000_0004,
         0x9100_0084,
@@ -113,14 +117,16 @@ pub(crate) const AARCH64: Code = Code {
     address: 257,
     // GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI.
     property: (0xc000_0000, 1),
+    entries: entries::AARCH64,
     large: None,
     #[cfg(test)]
-    source: (&["aarch64-linux-gnu-as"], include_str!("aarch64.s")),
+    source: (&["aarch64-linux-gnu-as"], include_str!("aarch64.s"), include_str!("aarch64_entries.s")),
 };
 
 /// Instructions as bytes.
-const fn words(instructions: [u32; 46]) -> [u8; 184] {
-    let mut bytes = [0; 184];
+pub(crate) const fn words<const COUNT: usize, const SIZE: usize>(instructions: [u32; COUNT]) -> [u8; SIZE] {
+    assert!(SIZE == 4 * COUNT);
+    let mut bytes = [0; SIZE];
     let mut index = 0;
     while index < bytes.len() {
         bytes[index] = instructions[index / 4].to_le_bytes()[index % 4];
@@ -147,34 +153,40 @@ mod tests {
         wanted.map(|section| object[section.offset as usize..][..section.size as usize].to_vec()).collect()
     }
 
-    #[test]
+    /// What an assembler makes of a source: instructions, and places that refer to the table. Nothing if there is no such assembler.
     #[allow(clippy::print_stderr, reason = "what is skipped is said to be")]
+    fn assemble(code: &Code, source: &str, options: &[&str]) -> Option<(Vec<u8>, Vec<(u64, u32, i64)>)> {
+        let (assemblers, ..) = code.source;
+        let folder = tempfile::tempdir().expect("a folder");
+        let (input, output) = (folder.path().join("code.s"), folder.path().join("code.o"));
+        std::fs::write(&input, source).expect("it is written");
+        // The assembler of this machine must be here, in a test that may leave nothing out; one for another machine need not be.
+        let own = cfg!(all(target_arch = "x86_64", target_os = "linux")) && std::ptr::eq(code, &X86_64);
+        let run = |name: &&&str| Command::new(name).args(options).arg(&input).arg("-o").arg(&output).status();
+        let mut candidates = assemblers.iter().filter(|name| own || **name != "as");
+        if !candidates.any(|name| run(&name).is_ok_and(|status| status.success())) {
+            assert!(!own || std::env::var_os("REQUIRE_ALL").is_none(), "none of {assemblers:?}");
+            eprintln!("SKIPPED: there is none of {assemblers:?}");
+            return None;
+        }
+        let object = std::fs::read(&output).expect("an object");
+        let relocations = sections(&object, elf::SHT_RELA, 0).remove(0);
+        let relocations = relocations.chunks(RelaRecord::SIZE).filter_map(|bytes| RelaRecord::parse(bytes, 0));
+        let relocations = relocations.map(|entry| (entry.offset, entry.kind, entry.addend as i64)).collect();
+        Some((sections(&object, elf::SHT_PROGBITS, elf::SHF_EXECINSTR).remove(0), relocations))
+    }
+
+    #[test]
     fn the_code_is_what_the_assembler_makes() {
         for code in [&X86_64, &AARCH64] {
-            let (assemblers, source) = code.source;
-            let folder = tempfile::tempdir().expect("a folder");
-            let (input, output) = (folder.path().join("code.s"), folder.path().join("code.o"));
-            std::fs::write(&input, source).expect("it is written");
-            // The assembler of this machine must be here, in a test that may leave nothing out; one for another machine need not be.
-            let own = cfg!(all(target_arch = "x86_64", target_os = "linux")) && std::ptr::eq(code, &X86_64);
-            let assembled = assemblers
-                .iter()
-                .filter(|name| own || **name != "as")
-                .find(|name| Command::new(name).arg(&input).arg("-o").arg(&output).status().is_ok_and(|status| status.success()));
-            if assembled.is_none() {
-                assert!(!own || std::env::var_os("REQUIRE_ALL").is_none(), "none of {assemblers:?}");
-                eprintln!("skipped: there is none of {assemblers:?}");
-                continue;
-            }
-            let object = std::fs::read(&output).expect("an object");
-            assert_eq!(sections(&object, elf::SHT_PROGBITS, elf::SHF_EXECINSTR)[0], code.bytes, "machine {}", code.machine);
-            let relocations = &sections(&object, elf::SHT_RELA, 0)[0];
-            let relocations: Vec<_> = relocations
-                .chunks(RelaRecord::SIZE)
-                .filter_map(|bytes| RelaRecord::parse(bytes, 0))
-                .map(|entry| (entry.offset, entry.kind, entry.addend as i64))
-                .collect();
+            let Some((bytes, relocations)) = assemble(code, code.source.1, &[]) else { continue };
+            assert_eq!(bytes, code.bytes, "machine {}", code.machine);
             assert_eq!(relocations, code.relocations);
+            for (entries, options) in code.entries.iter().zip([&[][..], &["--defsym", "OLDER=1"]]) {
+                let Some((bytes, relocations)) = assemble(code, code.source.2, options) else { continue };
+                assert_eq!(bytes, entries.bytes, "machine {}, {options:?}", code.machine);
+                assert_eq!(relocations, entries.relocations);
+            }
         }
     }
 
@@ -184,6 +196,10 @@ mod tests {
         for code in [&X86_64, &AARCH64] {
             // Both functions start with the same landing pad.
             assert_eq!(code.bytes[..4], code.bytes[code.unregister as usize..][..4]);
+            for entries in &code.entries {
+                assert_eq!(code.bytes[..4], entries.bytes[..4]);
+                assert_eq!(code.bytes[..4], entries.bytes[entries.register as usize..][..4]);
+            }
         }
     }
 }

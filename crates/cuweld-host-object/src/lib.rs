@@ -15,6 +15,7 @@
 //! | `.nvFatBinSegment` | the wrapper through which the runtime finds it, and the fatbins of the units |
 //! | `__nv_module_id` | `def` and the id of each unit: later device links pass over these units |
 //! | `.note.gnu.property` | that the code has landing pads |
+//! | `.init_array` | a constructor that calls for the units that clang has compiled, see [`EntryList`] |
 //!
 //! The object is position independent, always: it can become a part of programs of any kind and of shared libraries.
 //!
@@ -24,6 +25,7 @@
 //! let object = HostObject {
 //!     machine: Machine::X86_64,
 //!     modules: &["_6a5d_unit_cu"],
+//!     entry_lists: &[],
 //!     visibility: Visibility::Default,
 //! };
 //! let fatbin = [0; 16]; // made by the crate `fatbin`
@@ -34,6 +36,9 @@
 
 mod code;
 pub mod elf;
+mod entries;
+
+pub use entries::EntryList;
 
 use code::{AARCH64, CODE_FLAGS, Code, NONE, X86_64};
 use cubin::elf::{SHF_ALLOC, SHF_WRITE, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, STT_FUNC};
@@ -96,6 +101,8 @@ pub struct HostObject<'data> {
     pub machine: Machine,
     /// The ids of the units, each once.
     pub modules: &'data [&'data str],
+    /// The lists of what clang's host code has for registration, each once.
+    pub entry_lists: &'data [EntryList],
     /// Who may call the functions that it defines.
     pub visibility: Visibility,
 }
@@ -125,12 +132,17 @@ impl HostObject<'_> {
     #[must_use]
     pub fn head(&self, fatbin_size: u64) -> Vec<u8> {
         let code = self.machine.code();
-        let count = self.modules.len() as u64;
+        // Each list counts as a unit.
+        let count = (self.modules.len() + self.entry_lists.len()) as u64;
         let mut object = Object::new(code.machine);
-        let text = object.section(Section { flags: CODE_FLAGS, align: 16, ..Section::new(".text", SHT_PROGBITS, code.bytes) });
+        let mut instructions = code.bytes.to_vec();
+        let lists = self.entry_lists.iter().map(|&list| (list, entries::append_code(list, code, &mut instructions)));
+        let lists: Vec<(EntryList, u64)> = lists.collect();
+        let text = object.section(Section { flags: CODE_FLAGS, align: 16, ..Section::new(".text", SHT_PROGBITS, &instructions) });
         let flags = SHF_ALLOC | SHF_WRITE;
-        let mut table = [0; TABLE as usize];
+        let mut table = vec![0; TABLE as usize];
         table[16..24].copy_from_slice(&count.to_le_bytes());
+        lists.iter().for_each(|_| table.extend(entries::table()));
         let data = object.section(Section { flags, align: 8, ..Section::new(".data", SHT_PROGBITS, &table) });
         // The functions of the units, then their fatbins and a null pointer.
         let room = Content::Zeros(count * 8 + (count + 1) * 8);
@@ -172,6 +184,12 @@ impl HostObject<'_> {
             // An archive gives up a unit that only device code refers to.
             let unit = object.symbol(Symbol::undefined(format!("__fatbinwrap{id}")));
             object.relocation(data, 0, NONE, unit, 0);
+        }
+        let tables = (TABLE..).step_by(entries::TABLE as usize);
+        for (&(list, offset), table) in lists.iter().zip(tables) {
+            let text_start = object.section_symbol(text);
+            let place = entries::Place { text: (text, text_start, offset), data: (data, data_start, table) };
+            entries::connect(list, code, &place, &mut object);
         }
         object.to_vec()
     }

@@ -31,6 +31,8 @@ pub enum Container {
     HostObject,
     /// A fatbin.
     Fatbin,
+    /// What clang keeps device code in.
+    Offload,
 }
 
 /// The thing in a container that is wrong.
@@ -93,6 +95,7 @@ impl fmt::Display for Container {
             Self::Archive => "archive",
             Self::HostObject => "host object",
             Self::Fatbin => "fatbin",
+            Self::Offload => "clang's container",
         })
     }
 }
@@ -141,6 +144,18 @@ pub enum Problem {
     /// A fatbin of a version that is not known.
     #[error("fatbin version {0}, only version 1 is known")]
     FatbinVersion(u16),
+    /// One of clang's containers was expected, and there is something else.
+    #[error("clang's container starts with 10 ff 10 ad, here is {0:02x?}")]
+    OffloadMagic([u8; 4]),
+    /// One of clang's containers has a version that is not known.
+    #[error("version {0}, only 1 to 3 are known")]
+    OffloadVersion(u32),
+    /// One of clang's containers is packed as a whole.
+    #[error("it is packed, which is not supported")]
+    PackedOffload,
+    /// An image in one of clang's containers is for no GPU that has a number.
+    #[error("'{0}' is no GPU")]
+    OffloadArchitecture(String),
     /// A header says that it is smaller than its fixed part.
     #[error("a header of {found} bytes, it has at least {least}")]
     HeaderSize {

@@ -6,7 +6,8 @@
 //! | `.nv_fatbin` | fatbins of code that is linked already |
 //! | `.nvFatBinSegment` | a record per fatbin through which the host program registers it |
 //! | `__nv_module_id` | names of the object's modules; in a device linker's own output, of the modules it has linked |
-//! | `.llvm.offloading` | device code of clang's new driver, in a container of its own, which only clang registers |
+//! | `.llvm.offloading` | device code of clang, in containers of its own: see [`offload`](crate::offload) |
+//! | `llvm_offload_entries`, `cuda_offloading_entries` | what there is to register of such code, with clang 21 and later or before |
 //! | `.nvHRKE` and five like it | names that host code refers to, see [`Reference`] |
 //!
 //! Joined objects (`ld -r`) have the contents of several in each section, and may have several sections of one name.
@@ -23,6 +24,7 @@ use crate::container::{Fatbins, fatbins_at};
 use crate::error::{Container, Error, Item, Problem, Result};
 use crate::identify::{ByteOrder, Class, CoffMachine, HostElf, Kind, identify};
 use crate::little_endian::length;
+use crate::offload::{Image, images};
 use elf::SectionTable;
 
 /// The prefix of a module id by which a device linker's output says that it contains the module.
@@ -40,8 +42,10 @@ pub struct HostObject<'data> {
     pub linked_code: Vec<FatbinSection<'data>>,
     /// Whether the object registers any fatbin. The reference reads no object that does not.
     pub has_registration: bool,
-    /// Whether it has device code that clang links and registers by itself, and that is not read here.
-    pub has_code_for_clang: bool,
+    /// The sections with relocatable device code in clang's containers.
+    pub offload_code: Vec<OffloadSection<'data>>,
+    /// The names of the sections that list what there is to register of that code.
+    pub entry_lists: Vec<&'static str>,
     /// Names of the object's own modules. An object without one is known by its path.
     pub module_ids: Vec<&'data str>,
     /// Names of modules that a device linker has already linked into this object.
@@ -75,6 +79,25 @@ impl<'data> FatbinSection<'data> {
     #[must_use]
     pub fn fatbins(&self) -> Fatbins<'data> {
         fatbins_at(self.data, self.offset)
+    }
+}
+
+/// A section that holds clang's containers of device code.
+#[derive(Clone, Copy, Debug)]
+pub struct OffloadSection<'data> {
+    /// Where it is in the file.
+    pub offset: u64,
+    /// Its contents.
+    pub data: &'data [u8],
+}
+
+impl<'data> OffloadSection<'data> {
+    /// The images of CUDA code in it, in the order of the file. Errors count offsets from the start of the object.
+    ///
+    /// # Errors
+    /// When a container is damaged, or of a form that is not known.
+    pub fn images(&self) -> Result<Vec<Image<'data>>> {
+        images(self.data, self.offset)
     }
 }
 
@@ -113,7 +136,8 @@ enum Role {
     RelocatableCode,
     LinkedCode,
     Registration,
-    CodeForClang,
+    OffloadCode,
+    EntryList(&'static str),
     ModuleIds,
     References(Reference),
 }
@@ -122,11 +146,15 @@ const fn references(to: ReferenceTo, external: bool) -> Role {
     Role::References(Reference { to, external })
 }
 
-const SECTIONS: [(&str, Role); 11] = [
+const ENTRY_LISTS: [&str; 2] = ["llvm_offload_entries", "cuda_offloading_entries"];
+
+const SECTIONS: [(&str, Role); 13] = [
     ("__nv_relfatbin", Role::RelocatableCode),
     (".nv_fatbin", Role::LinkedCode),
     (".nvFatBinSegment", Role::Registration),
-    (".llvm.offloading", Role::CodeForClang),
+    (".llvm.offloading", Role::OffloadCode),
+    (ENTRY_LISTS[0], Role::EntryList(ENTRY_LISTS[0])),
+    (ENTRY_LISTS[1], Role::EntryList(ENTRY_LISTS[1])),
     ("__nv_module_id", Role::ModuleIds),
     (".nvHRKE", references(ReferenceTo::Kernel, true)),
     (".nvHRKI", references(ReferenceTo::Kernel, false)),
@@ -138,7 +166,7 @@ const SECTIONS: [(&str, Role); 11] = [
 
 /// Whether a name may be one of these: most names of a host object differ in the first letters.
 fn may_be_known(name: &[u8]) -> bool {
-    matches!(name, [b'_', b'_', b'n', ..] | [b'.', b'n' | b'l', ..])
+    matches!(name, [b'_', b'_', b'n', ..] | [b'.', b'n' | b'l', ..] | [b'l' | b'c', ..])
 }
 
 impl<'data> HostObject<'data> {
@@ -163,7 +191,8 @@ impl<'data> HostObject<'data> {
             relocatable_code: Vec::new(),
             linked_code: Vec::new(),
             has_registration: false,
-            has_code_for_clang: false,
+            offload_code: Vec::new(),
+            entry_lists: Vec::new(),
             module_ids: Vec::new(),
             linked_module_ids: Vec::new(),
             references: Vec::new(),
@@ -238,7 +267,8 @@ impl<'data> HostObject<'data> {
             Role::RelocatableCode => self.relocatable_code.push(FatbinSection { offset, data }),
             Role::LinkedCode => self.linked_code.push(FatbinSection { offset, data }),
             Role::Registration => self.has_registration = true,
-            Role::CodeForClang => self.has_code_for_clang = true,
+            Role::OffloadCode => self.offload_code.push(OffloadSection { offset, data }),
+            Role::EntryList(name) => self.entry_lists.push(name),
             Role::ModuleIds => {
                 for id in names()? {
                     match id.strip_prefix(LINKED) {

@@ -9,6 +9,7 @@
 //! * [`host`]: host objects: their fatbins, module ids, and what host code refers to.
 //! * [`container`]: fatbins, one after another, and the entries in each.
 //! * [`entry`]: one entry: kind, architecture, flags, and its payload, unpacked.
+//! * [`offload`]: what clang keeps device code in.
 //! * [`write`](mod@write): new fatbins, and C source with one in it.
 //! * [`choose`](mod@choose): which entry of a fatbin is for a target.
 //!
@@ -48,6 +49,7 @@ mod error;
 pub mod host;
 pub mod identify;
 mod little_endian;
+pub mod offload;
 pub mod write;
 
 pub use archive::Archive;

@@ -186,9 +186,9 @@ messages! {
     3030 Warning BesideWholeProgram { file: String } "'{file}': -ewp compiled objects should only link with libcudadevrt"
         "Another input was compiled as a whole program (nvcc -ewp), which can only call functions of the device runtime library. Its shared \
          memory is laid out already. Compile it to be linked with others instead (-rdc=true).";
-    3031 Warning CodeForClang { file: String } "'{file}' has device code that only clang links"
-        "clang keeps device code in a section of its own (.llvm.offloading), and registers it in another way than nvcc. Its linker wrapper \
-         takes it from there, and calls a device linker for each GPU. The object adds nothing to this link.";
+    3031 Warning CodeForClang { file: String } "'{file}' has device code that only clang compiles"
+        "clang keeps LLVM's own intermediate code where it is to optimize when it links (-foffload-lto). Its linker wrapper compiles that, \
+         and calls a device linker then. The object adds nothing to this link.";
     3040 Fatal TooLarge { size: u64, limit: u64 } "The result would have {size} bytes, more than the {limit} that are allowed"
         "The inputs ask for far more room in the file than they have bytes themselves, which damaged files do. If it is meant, \
          --max-unpacked allows it.";

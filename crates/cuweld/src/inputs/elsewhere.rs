@@ -116,7 +116,9 @@ impl What {
     fn of(object: &HostObject<'_>, target: &Target) -> Self {
         let sections = object.relocatable_code.iter().flat_map(FatbinSection::fatbins);
         let entries = sections.flatten().flat_map(|fatbin| fatbin.entries()).map_while(Result::ok);
-        let targets: Vec<Description> = entries.map(|entry| entry.description()).collect();
+        let images = object.offload_code.iter().filter_map(|section| section.images().ok()).flatten();
+        let images = images.map(|image| image.description());
+        let targets: Vec<Description> = entries.map(|entry| entry.description()).chain(images).collect();
         let is_device_link = !object.linked_module_ids.is_empty();
         if targets.is_empty() {
             return if object.linked_code.is_empty() || is_device_link { What::HostOnly } else { What::NotRelocatable };

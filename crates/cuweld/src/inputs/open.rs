@@ -4,8 +4,11 @@ use super::{RawInput, Unknown, Why, in_parallel};
 use crate::diagnostics::Message;
 use crate::phases::load::Demand;
 use fatbin::archive::{Contents, Member};
+use fatbin::choose::Description;
+use fatbin::host::FatbinSection;
 use fatbin::identify::{ByteOrder, Class, Form, HostElf};
-use fatbin::{Archive, HostObject, Kind, identify};
+use fatbin::offload::{self, Image};
+use fatbin::{Archive, Fatbin, HostObject, Kind, fatbins, identify};
 use std::borrow::Cow;
 
 /// Inputs that are opened and told by their contents, which is the same for all targets. Code is chosen, and unpacked, for one.
@@ -49,6 +52,16 @@ impl<'data> OpenInputs<'data> {
         self.host_objects().find_map(HostObject::elf_machine)
     }
 
+    /// The names of the sections in which clang's host code lists what there is to register, each once.
+    #[must_use]
+    pub fn entry_lists(&self) -> Vec<&'static str> {
+        let objects = self.host_objects().filter(|object| !object.offload_code.is_empty());
+        let mut lists: Vec<&str> = objects.flat_map(|object| &object.entry_lists).copied().collect();
+        lists.sort_unstable();
+        lists.dedup();
+        lists
+    }
+
     /// The ids of all modules that are not linked yet, but for those of the device runtime library.
     #[must_use]
     pub fn module_ids(&self) -> Vec<&'data str> {
@@ -74,6 +87,26 @@ impl<'data> Opened<'data> {
         match &self.contents {
             Content::Host(object) => Some(&**object),
             _ => None,
+        }
+    }
+
+    /// The forms in which each of its units is there, as far as they can be read.
+    pub(super) fn units(&self) -> Vec<Vec<Description>> {
+        let of_fatbins = |fatbins: &mut dyn Iterator<Item = fatbin::Result<Fatbin<'data>>>| -> Vec<Vec<Description>> {
+            let entries =
+                |fatbin: Fatbin<'data>| fatbin.entries().map_while(Result::ok).map(|entry| entry.description()).collect();
+            fatbins.flatten().map(entries).collect()
+        };
+        match &self.contents {
+            Content::Host(object) => {
+                let mut found = of_fatbins(&mut object.relocatable_code.iter().flat_map(FatbinSection::fatbins));
+                for images in object.offload_code.iter().filter_map(|section| section.images().ok()) {
+                    found.extend(offload::units(&images).map(|unit| unit.iter().map(Image::description).collect()));
+                }
+                found
+            }
+            Content::Fatbin(bytes) => of_fatbins(&mut fatbins(bytes)),
+            _ => Vec::new(),
         }
     }
 }

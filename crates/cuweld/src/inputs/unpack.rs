@@ -12,6 +12,7 @@ use cubin::target::Target;
 use fatbin::choose::{Choice, Circumstances, Description, choose, inventory};
 use fatbin::entry::{Architecture, EntryKind, Packing, Unpacker};
 use fatbin::host::FatbinSection;
+use fatbin::offload::{self, Image, ImageKind};
 use fatbin::{Entry, Fatbin, HostObject, fatbins};
 use hashbrown::HashMap;
 use std::borrow::Cow;
@@ -48,15 +49,9 @@ impl<'data> OpenInputs<'data> {
     pub fn common_targets(&self) -> Vec<&'static Target> {
         let mut common: Option<Vec<Architecture>> = None;
         for input in self.opened.iter().filter(|input| input.demand == Demand::Always) {
-            let fatbins: Vec<_> = match &input.contents {
-                Content::Host(object) => object.relocatable_code.iter().flat_map(FatbinSection::fatbins).collect(),
-                Content::Fatbin(bytes) => fatbins(bytes).collect(),
-                _ => continue,
-            };
-            for fatbin in fatbins.into_iter().flatten() {
-                let entries = fatbin.entries().map_while(Result::ok);
-                let is_code = |entry: &Entry<'_>| matches!(entry.kind, EntryKind::Cubin | EntryKind::LtoIr);
-                let found: Vec<Architecture> = entries.filter(is_code).map(|entry| entry.architecture).collect();
+            for unit in input.units() {
+                let is_code = |form: &Description| matches!(form.kind, EntryKind::Cubin | EntryKind::LtoIr);
+                let found: Vec<Architecture> = unit.into_iter().filter(is_code).map(|form| form.architecture).collect();
                 common = Some(match common {
                     Some(common) => common.into_iter().filter(|architecture| found.contains(architecture)).collect(),
                     None => found,
@@ -172,10 +167,14 @@ impl<'data> Search<'_, 'data> {
                     Demand::Runtime => self.found.host_references.add_runtime(object),
                     _ => self.found.host_references.add(object),
                 }
-                if let Some(why) = self.reason_to_skip(object) {
-                    return self.skip(input, why);
+                let has_images = self.add_images(input, object)?;
+                // What clang compiles is registered by its entries.
+                known_by_path &= !has_images;
+                match self.reason_to_skip(object) {
+                    Some(_) if has_images => {}
+                    Some(why) => return self.skip(input, why),
+                    None => ids = self.add_host_object(input, object)?,
                 }
-                ids = self.add_host_object(input, object)?;
             }
             Content::Cubin(bytes) => self.pick_bare(input, Source::Cubin(bytes)),
             Content::Ptx(bytes) => self.pick_bare(input, Source::Ptx(bytes)),
@@ -225,13 +224,45 @@ impl<'data> Search<'_, 'data> {
         Ok(object.module_ids.iter().enumerate().filter(|&(index, _)| is_left(index)).map(|(_, &id)| id.to_owned()).collect())
     }
 
+    /// Chooses from the images that clang has made of each unit. Gives whether there are any. The reference linker reads none.
+    fn add_images(&mut self, input: &Opened<'data>, object: &HostObject<'data>) -> Result<bool, Failure> {
+        if self.request.unpack.unknown == Unknown::ByName {
+            return Ok(false);
+        }
+        let mut has_images = false;
+        for section in &object.offload_code {
+            let images = match section.images() {
+                Ok(images) => images,
+                Err(error) => return self.report.fatal(*damaged(&input.name, &error)),
+            };
+            for unit in offload::units(&images) {
+                has_images = true;
+                let described: Vec<Description> = unit.iter().map(Image::description).collect();
+                if unit.iter().all(|image| image.kind == ImageKind::Bitcode) {
+                    let message = Message::CodeForClang { file: input.name.to_string() };
+                    self.report.add(Diagnostic::new(message).hint("compile it without -foffload-lto"));
+                    continue;
+                }
+                if let Some(index) = self.choose_one(input, &described)?
+                    && let Some(image) = unit.get(index)
+                {
+                    match image.kind {
+                        ImageKind::Ptx => self.pick(input, Source::Ptx(image.bytes)),
+                        _ => self.pick(input, Source::Cubin(image.bytes)),
+                    }
+                }
+            }
+        }
+        Ok(has_images)
+    }
+
     fn reason_to_skip(&self, object: &HostObject<'data>) -> Option<Why> {
         let linked: Option<Vec<&Cow<'_, str>>> = object.module_ids.iter().map(|id| self.linked.get(id)).collect();
         match linked.as_deref() {
             Some(&[other, ..]) => Some(Why::PartOf(other.to_string())),
             _ if object.relocatable_code.iter().all(|section| section.data.is_empty()) => {
                 Some(match object.linked_code.is_empty() {
-                    true if object.has_code_for_clang => Why::ForClang,
+                    true if !object.offload_code.is_empty() => Why::ForClang,
                     true => Why::NoDeviceCode,
                     false => Why::LinkedAlready,
                 })
@@ -242,13 +273,6 @@ impl<'data> Search<'_, 'data> {
     }
 
     fn skip(&mut self, input: &Opened<'data>, why: Why) -> Result<(), Failure> {
-        // The program would be without its kernels. The reference linker says nothing of it.
-        if why == Why::ForClang && self.request.unpack.unknown == Unknown::Refuse {
-            self.report.add(
-                Diagnostic::new(Message::CodeForClang { file: input.name.to_string() })
-                    .hint("link with clang (clang++ --offload-link), which runs the nvlink that cuweld shim makes"),
-            );
-        }
         self.found.skipped.push(Skipped { name: input.name.to_string(), why });
         Ok(())
     }
@@ -270,27 +294,31 @@ impl<'data> Search<'_, 'data> {
             Err(error) => return self.report.fatal(*damaged(&input.name, &error)),
         };
         let described: Vec<Description> = entries.iter().map(Entry::description).collect();
+        let chosen = self.choose_one(input, &described)?;
+        if let Some(&entry) = chosen.and_then(|index| entries.get(index)) {
+            let ids = input.host_object().map_or(&[][..], |object| &object.module_ids);
+            let source = self.request.unpack.name_by_source.then(|| source_of(&input.name, entry.name, ids)).flatten();
+            let name = source.unwrap_or_else(|| input.name.clone());
+            self.picks.push(Pick { name, demand: input.demand, source: Source::Entry(entry) });
+        }
+        Ok(())
+    }
+
+    /// Chooses one of the forms that a unit has, if any is for the target.
+    fn choose_one(&mut self, input: &Opened<'data>, described: &[Description]) -> Result<Option<usize>, Failure> {
         let circumstances = Circumstances {
             lto: self.request.compile.optimization.is_some(),
             accelerated_for_plain: self.request.options.imitates(Imitation::AcceleratedForPlain),
         };
-        match choose(&described, self.request.options.target, circumstances) {
-            Choice::Entry(index) => {
-                if let Some(&entry) = entries.get(index) {
-                    let ids = input.host_object().map_or(&[][..], |object| &object.module_ids);
-                    let source = self.request.unpack.name_by_source.then(|| source_of(&input.name, entry.name, ids)).flatten();
-                    let name = source.unwrap_or_else(|| input.name.clone());
-                    self.picks.push(Pick { name, demand: input.demand, source: Source::Entry(entry) });
-                }
-            }
+        match choose(described, self.request.options.target, circumstances) {
+            Choice::Entry(index) => Ok(Some(index)),
             Choice::OnlyLtoIr => {
                 let headline = format!("'{}' has only intermediate code for the target", input.name);
                 let hint = format!("ask for link-time optimization (-dlto), or {}", compile_for(self.request.options.target));
-                return self.report.fatal(Diagnostic::new(Message::NeedsLinkTimeOptimization {}).headline(headline).hint(hint));
+                self.report.fatal(Diagnostic::new(Message::NeedsLinkTimeOptimization {}).headline(headline).hint(hint))
             }
-            Choice::Nothing => self.miss(input, &described)?,
+            Choice::Nothing => self.miss(input, described).map(|()| None),
         }
-        Ok(())
     }
 
     /// There is no code for the target.
