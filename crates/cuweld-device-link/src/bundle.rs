@@ -2,6 +2,7 @@
 
 use crate::targets::Program;
 use cubin::target::Target;
+use cuweld::inputs::HostEntries;
 use cuweld_host_object::{EntryList, HostObject, Machine, Visibility};
 use fatbin::entry::Architecture;
 use fatbin::write::{Builder, Settings, Unfit};
@@ -12,7 +13,7 @@ use std::io;
 pub struct Bundle<'programs> {
     fatbin: Builder<'programs>,
     modules: Vec<&'programs str>,
-    entry_lists: Vec<EntryList>,
+    entries: HostEntries<'programs>,
 }
 
 impl<'programs> Bundle<'programs> {
@@ -28,19 +29,19 @@ impl<'programs> Bundle<'programs> {
             fatbin.cubin(architecture(program.target), &program.image)?;
             modules.extend(program.modules.iter().map(String::as_str).filter(|module| known.insert(*module)));
         }
-        Ok(Bundle { fatbin, modules, entry_lists: Vec::new() })
+        Ok(Bundle { fatbin, modules, entries: HostEntries::default() })
     }
 
     /// A fatbin without code, and the units that register it.
     #[must_use]
     pub fn without_code(modules: Vec<&'programs str>, settings: Settings) -> Self {
-        Bundle { fatbin: Builder::new(settings), modules, entry_lists: Vec::new() }
+        Bundle { fatbin: Builder::new(settings), modules, entries: HostEntries::default() }
     }
 
-    /// Has it registered, too, what clang's host code lists in these sections (see [`OpenInputs::entry_lists`](cuweld::inputs::OpenInputs::entry_lists)).
+    /// Has it registered, too, what clang's host code lists.
     #[must_use]
-    pub fn with_entry_lists(mut self, sections: &[&str]) -> Self {
-        self.entry_lists = sections.iter().filter_map(|name| EntryList::by_section(name)).collect();
+    pub fn with_entries(mut self, entries: HostEntries<'programs>) -> Self {
+        self.entries = entries;
         self
     }
 
@@ -61,7 +62,9 @@ impl<'programs> Bundle<'programs> {
     /// # Errors
     /// When `out` fails.
     pub fn write_object(&self, machine: Machine, visibility: Visibility, out: &mut impl io::Write) -> io::Result<()> {
-        let object = HostObject { machine, modules: &self.modules, entry_lists: &self.entry_lists, visibility };
+        let entry_lists: Vec<EntryList> = self.entries.sections.iter().filter_map(|name| EntryList::by_section(name)).collect();
+        let (modules, entries) = (&self.modules, &self.entries.symbols);
+        let object = HostObject { machine, modules, entry_lists: &entry_lists, entries, visibility };
         out.write_all(&object.head(self.fatbin.size()))?;
         self.fatbin.write_to(out)
     }

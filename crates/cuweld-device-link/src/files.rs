@@ -150,7 +150,7 @@ impl DeviceLink {
         if failed {
             return Err(Error::Link(said));
         }
-        let bundle = Bundle::new(&programs, Settings::default())?.with_entry_lists(&inputs.entry_lists());
+        let bundle = Bundle::new(&programs, Settings::default())?.with_entries(inputs.host_entries());
         let machine = self.machine.or_else(|| inputs.host_machine().and_then(Machine::by_number)).unwrap_or(own_machine());
         let mut object = Vec::new();
         // Writing into memory does not fail.

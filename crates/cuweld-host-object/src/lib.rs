@@ -26,6 +26,7 @@
 //!     machine: Machine::X86_64,
 //!     modules: &["_6a5d_unit_cu"],
 //!     entry_lists: &[],
+//!     entries: &[],
 //!     visibility: Visibility::Default,
 //! };
 //! let fatbin = [0; 16]; // made by the crate `fatbin`
@@ -41,7 +42,7 @@ mod entries;
 pub use entries::EntryList;
 
 use code::{AARCH64, CODE_FLAGS, Code, NONE, X86_64};
-use cubin::elf::{SHF_ALLOC, SHF_WRITE, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, STT_FUNC};
+use cubin::elf::{SHF_ALLOC, SHF_WRITE, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, STB_WEAK, STT_FUNC};
 use elf::{Content, Object, Section, Symbol};
 
 /// The processor of a host.
@@ -103,6 +104,8 @@ pub struct HostObject<'data> {
     pub modules: &'data [&'data str],
     /// The lists of what clang's host code has for registration, each once.
     pub entry_lists: &'data [EntryList],
+    /// The symbols of what is in them.
+    pub entries: &'data [&'data str],
     /// Who may call the functions that it defines.
     pub visibility: Visibility,
 }
@@ -184,6 +187,11 @@ impl HostObject<'_> {
             // An archive gives up a unit that only device code refers to.
             let unit = object.symbol(Symbol::undefined(format!("__fatbinwrap{id}")));
             object.relocation(data, 0, NONE, unit, 0);
+        }
+        // Linkers that collect garbage may take a list for garbage to which only its ends are known.
+        for name in self.entries {
+            let entry = object.symbol(Symbol { binding: STB_WEAK, ..Symbol::undefined(*name) });
+            object.relocation(data, 0, NONE, entry, 0);
         }
         let tables = (TABLE..).step_by(entries::TABLE as usize);
         for (&(list, offset), table) in lists.iter().zip(tables) {

@@ -261,6 +261,14 @@ impl<'data> HostObject<'data> {
         names
     }
 
+    /// The names of the symbols of what its entry lists hold.
+    pub fn entry_symbols(&self) -> impl Iterator<Item = &'data str> {
+        /// How clang names them, before the name of the function or variable.
+        const PREFIX: &str = ".offloading.entry.";
+        let names = if self.entry_lists.is_empty() { Vec::new() } else { self.names_for_the_host() };
+        names.into_iter().filter(|name| name.starts_with(PREFIX))
+    }
+
     fn add(&mut self, name: &str, role: Role, offset: u64, data: &'data [u8]) -> Result<()> {
         let names = || strings(data).map_err(|problem| error(Some(Item::Section(name.to_owned())), offset, problem));
         match role {

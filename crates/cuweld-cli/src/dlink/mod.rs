@@ -350,7 +350,7 @@ fn add_bundle(
     let bundle = match Bundle::new(programs, settings.clone()) {
         // For virtual architectures nothing is linked, and everything is registered: the driver compiles what the units have.
         Ok(_) if programs.is_empty() => Bundle::without_code(opened.module_ids(), settings),
-        Ok(bundle) => bundle.with_entry_lists(&opened.entry_lists()),
+        Ok(bundle) => bundle.with_entries(opened.host_entries()),
         Err(unfit) => return report.fatal(Message::Internal { text: unfit.to_string() }),
     };
     if let Some(path) = &common.files.register_link_binaries {

@@ -17,7 +17,7 @@ mod packed;
 mod unpack;
 
 pub(crate) use host_info::HostReferences;
-pub use open::OpenInputs;
+pub use open::{HostEntries, OpenInputs};
 pub use packed::Packed;
 pub use unpack::nothing_to_link;
 

@@ -52,14 +52,14 @@ impl<'data> OpenInputs<'data> {
         self.host_objects().find_map(HostObject::elf_machine)
     }
 
-    /// The names of the sections in which clang's host code lists what there is to register, each once.
+    /// What clang's host code lists for registration.
     #[must_use]
-    pub fn entry_lists(&self) -> Vec<&'static str> {
-        let objects = self.host_objects().filter(|object| !object.offload_code.is_empty());
-        let mut lists: Vec<&str> = objects.flat_map(|object| &object.entry_lists).copied().collect();
-        lists.sort_unstable();
-        lists.dedup();
-        lists
+    pub fn host_entries(&self) -> HostEntries<'data> {
+        let objects = || self.host_objects().filter(|object| !object.offload_code.is_empty());
+        let mut sections: Vec<&str> = objects().flat_map(|object| &object.entry_lists).copied().collect();
+        sections.sort_unstable();
+        sections.dedup();
+        HostEntries { sections, symbols: objects().flat_map(HostObject::entry_symbols).collect() }
     }
 
     /// The ids of all modules that are not linked yet, but for those of the device runtime library.
@@ -70,6 +70,15 @@ impl<'data> OpenInputs<'data> {
         let own = own.flat_map(|object| &object.module_ids).copied();
         own.filter(|id| !linked.contains(id)).collect()
     }
+}
+
+/// What clang's host code lists for registration.
+#[derive(Clone, Debug, Default)]
+pub struct HostEntries<'data> {
+    /// The names of the sections with lists, each once.
+    pub sections: Vec<&'static str>,
+    /// The symbols of what is in them.
+    pub symbols: Vec<&'data str>,
 }
 
 /// One file or member, told by its contents.
