@@ -1,6 +1,6 @@
 //! Whole device links. Needs nothing but the program: host objects are made here, of the cubins in `examples/two_units`.
 
-use cuweld_host_object::elf::{Object, Section};
+use cuweld_host_object::elf::{Object, Section, Symbol};
 use fatbin::HostObject;
 use fatbin::entry::Architecture;
 use fatbin::write::{Builder, Compression, Mode, Settings};
@@ -120,16 +120,73 @@ fn every_output_holds_the_same() {
     assert_eq!(HostObject::parse(&object).expect("an object").linked_module_ids, ["_kernel", "_scale"]);
 }
 
-#[test]
-fn code_that_only_clang_links_is_not_passed_over_in_silence() {
-    let folder = folder();
+/// A host object as clang makes it: an image for sm_90 in a container, and a list of what there is to register.
+fn clang_unit(image: &[u8], image_kind: u16, list: &str) -> Vec<u8> {
+    let numbers = |numbers: &[u64]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    // Header, entry, a pair of strings, the strings, the image.
+    let size = 32 + 40 + 16 + 16 + image.len().next_multiple_of(8) as u64;
+    let header = [&[0x10, 0xff, 0x10, 0xad, 1, 0, 0, 0][..], &numbers(&[size, 32, 40])].concat();
+    let kinds = [image_kind.to_le_bytes(), 2_u16.to_le_bytes(), [0; 2], [0; 2]].concat();
+    let entry = [kinds, numbers(&[72, 1, 104, image.len() as u64])].concat();
+    let mut container = [header, entry, numbers(&[88, 93]), b"arch\0sm_90\0\0\0\0\0\0".to_vec(), image.to_vec()].concat();
+    container.resize(size as usize, 0);
     let mut object = Object::new(X86_64);
-    object.section(Section::new(".llvm.offloading", PROGBITS, b"\x10\xff\x10\xad"));
-    fs::write(folder.path().join("clang.o"), object.to_vec()).expect("a file");
-    for words in ["dlink -arch=sm_90 kernel.o scale.o clang.o -o d.o", "-arch=sm_90 kernel.o scale.o clang.o -o d.cubin"] {
-        let output = cuweld(folder.path(), words);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && said.contains("'clang.o' has device code that only clang links"), "{words}: {said}");
+    object.section(Section { align: 8, ..Section::new(".llvm.offloading", PROGBITS, &container) });
+    let entries = object.section(Section { align: 8, ..Section::new(list, PROGBITS, &[0; 56]) });
+    object.symbol(Symbol::global(".offloading.entry.kernel", entries));
+    object.to_vec()
+}
+
+#[test]
+fn objects_of_clang_are_linked_and_registered() {
+    let folder = folder();
+    let folder = folder.path();
+    for (name, image, list) in [
+        ("clang_kernel.o", KERNEL, "llvm_offload_entries"),
+        ("clang_scale.o", SCALE, "llvm_offload_entries"),
+        ("clang_19.o", SCALE, "cuda_offloading_entries"),
+    ] {
+        fs::write(folder.join(name), clang_unit(image, 1, list)).expect("a file");
+    }
+    let read = |name: &str| fs::read(folder.join(name)).expect("a file");
+    expect(folder, "dlink -arch=sm_90 kernel.o scale.o --emit=cubin -o nvcc.cubin");
+    // The objects of either compiler, or of both.
+    for units in ["clang_kernel.o clang_scale.o", "kernel.o clang_scale.o", "clang_kernel.o scale.o", "clang_kernel.o clang_19.o"]
+    {
+        expect(folder, &format!("-arch=sm_90 {units} -o link.cubin"));
+        assert_eq!(read("link.cubin"), read("nvcc.cubin"), "{units}");
+        expect(folder, &format!("dlink --architectures=all {units} -o d.o"));
+        let object = read("d.o");
+        let text = String::from_utf8_lossy(&object).into_owned();
+        assert_eq!(
+            text.contains("__start_llvm_offload_entries"),
+            units.contains("clang_kernel") || units.contains("clang_scale")
+        );
+        assert_eq!(text.contains("__start_cuda_offloading_entries"), units.contains("clang_19"));
+        assert!(text.contains(".offloading.entry.kernel") && text.contains(".init_array"), "{units}");
+        let own = units.split(' ').filter(|unit| !unit.contains("clang")).count();
+        assert_eq!(HostObject::parse(&object).expect("an object").linked_module_ids.len(), own, "{units}");
+    }
+}
+
+#[test]
+fn what_only_clang_can_compile_is_not_passed_over_in_silence() {
+    let folder = folder();
+    fs::write(folder.path().join("clang.o"), clang_unit(b"BC\xc0\xde", 2, "llvm_offload_entries")).expect("a file");
+    fs::write(folder.path().join("other.o"), clang_unit(b"SPIR", 6, "llvm_offload_entries")).expect("a file");
+    let damaged = clang_unit(KERNEL, 1, "llvm_offload_entries");
+    let start = damaged.windows(4).position(|bytes| bytes == [0x10, 0xff, 0x10, 0xad]).expect("a container");
+    fs::write(folder.path().join("damaged.o"), [&damaged[..start + 4], &[9], &damaged[start + 5..]].concat()).expect("a file");
+    for (input, succeeds, expected) in [
+        ("clang.o", true, "'clang.o' has device code that only clang compiles"),
+        ("other.o", true, "not found in 'other.o'"),
+        ("damaged.o", false, "version 9, only 1 to 3 are known"),
+    ] {
+        for words in ["dlink -arch=sm_90 kernel.o scale.o", "-arch=sm_90 kernel.o scale.o"] {
+            let output = cuweld(folder.path(), &format!("{words} {input} -o d.o"));
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() == succeeds && said.contains(expected), "{words} {input}: {said}");
+        }
     }
 }
 

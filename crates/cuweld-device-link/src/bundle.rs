@@ -3,7 +3,7 @@
 use crate::targets::Program;
 use cubin::target::Target;
 use cuweld::inputs::HostEntries;
-use cuweld_host_object::{EntryList, HostObject, Machine, Visibility};
+use cuweld_host_object::{Entries, EntryList, HostObject, Machine, Visibility};
 use fatbin::entry::Architecture;
 use fatbin::write::{Builder, Settings, Unfit};
 use std::io;
@@ -62,9 +62,10 @@ impl<'programs> Bundle<'programs> {
     /// # Errors
     /// When `out` fails.
     pub fn write_object(&self, machine: Machine, visibility: Visibility, out: &mut impl io::Write) -> io::Result<()> {
-        let entry_lists: Vec<EntryList> = self.entries.sections.iter().filter_map(|name| EntryList::by_section(name)).collect();
-        let (modules, entries) = (&self.modules, &self.entries.symbols);
-        let object = HostObject { machine, modules, entry_lists: &entry_lists, entries, visibility };
+        let HostEntries { sections, symbols } = &self.entries;
+        let lists: Vec<EntryList> = sections.iter().filter_map(|name| EntryList::by_section(name)).collect();
+        let entries = Entries { lists: &lists, symbols };
+        let object = HostObject { machine, modules: &self.modules, entries, visibility };
         out.write_all(&object.head(self.fatbin.size()))?;
         self.fatbin.write_to(out)
     }

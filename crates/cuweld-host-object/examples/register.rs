@@ -1,6 +1,6 @@
 //! Puts a fatbin into a host object that registers it: `cargo run --example register -- linked.fatbin dlink.o MODULE_ID...`.
 
-use cuweld_host_object::{HostObject, Machine, Visibility};
+use cuweld_host_object::{Entries, HostObject, Machine, Visibility};
 use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -9,7 +9,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: register FATBIN OUTPUT MODULE_ID...".into());
     };
     let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
-    let object = HostObject { machine: Machine::X86_64, modules: &modules, visibility: Visibility::Default };
+    let object =
+        HostObject { machine: Machine::X86_64, modules: &modules, entries: Entries::default(), visibility: Visibility::Default };
     std::fs::write(output, object.to_vec(&std::fs::read(fatbin)?))?;
     Ok(())
 }

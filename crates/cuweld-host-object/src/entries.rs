@@ -8,6 +8,15 @@ use crate::code::{Code, words};
 use crate::elf::{Object, Section, SectionIndex, Symbol, SymbolIndex};
 use cubin::elf::{SHF_ALLOC, SHF_WRITE, STB_WEAK, STT_FUNC};
 
+/// What clang's host code has for registration.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Entries<'data> {
+    /// The lists, each once.
+    pub lists: &'data [EntryList],
+    /// The symbols of what is in them.
+    pub symbols: &'data [&'data str],
+}
+
 /// A list of what clang's host code has for registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntryList {

@@ -15,18 +15,17 @@
 //! | `.nvFatBinSegment` | the wrapper through which the runtime finds it, and the fatbins of the units |
 //! | `__nv_module_id` | `def` and the id of each unit: later device links pass over these units |
 //! | `.note.gnu.property` | that the code has landing pads |
-//! | `.init_array` | a constructor that calls for the units that clang has compiled, see [`EntryList`] |
+//! | `.init_array` | a constructor that calls for the units that clang has compiled, see [`Entries`] |
 //!
 //! The object is position independent, always: it can become a part of programs of any kind and of shared libraries.
 //!
 //! ```
-//! use cuweld_host_object::{HostObject, Machine, Visibility};
+//! use cuweld_host_object::{Entries, HostObject, Machine, Visibility};
 //!
 //! let object = HostObject {
 //!     machine: Machine::X86_64,
 //!     modules: &["_6a5d_unit_cu"],
-//!     entry_lists: &[],
-//!     entries: &[],
+//!     entries: Entries::default(),
 //!     visibility: Visibility::Default,
 //! };
 //! let fatbin = [0; 16]; // made by the crate `fatbin`
@@ -39,7 +38,7 @@ mod code;
 pub mod elf;
 mod entries;
 
-pub use entries::EntryList;
+pub use entries::{Entries, EntryList};
 
 use code::{AARCH64, CODE_FLAGS, Code, NONE, X86_64};
 use cubin::elf::{SHF_ALLOC, SHF_WRITE, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, STB_WEAK, STT_FUNC};
@@ -102,10 +101,8 @@ pub struct HostObject<'data> {
     pub machine: Machine,
     /// The ids of the units, each once.
     pub modules: &'data [&'data str],
-    /// The lists of what clang's host code has for registration, each once.
-    pub entry_lists: &'data [EntryList],
-    /// The symbols of what is in them.
-    pub entries: &'data [&'data str],
+    /// What clang's host code has for registration.
+    pub entries: Entries<'data>,
     /// Who may call the functions that it defines.
     pub visibility: Visibility,
 }
@@ -136,10 +133,10 @@ impl HostObject<'_> {
     pub fn head(&self, fatbin_size: u64) -> Vec<u8> {
         let code = self.machine.code();
         // Each list counts as a unit.
-        let count = (self.modules.len() + self.entry_lists.len()) as u64;
+        let count = (self.modules.len() + self.entries.lists.len()) as u64;
         let mut object = Object::new(code.machine);
         let mut instructions = code.bytes.to_vec();
-        let lists = self.entry_lists.iter().map(|&list| (list, entries::append_code(list, code, &mut instructions)));
+        let lists = self.entries.lists.iter().map(|&list| (list, entries::append_code(list, code, &mut instructions)));
         let lists: Vec<(EntryList, u64)> = lists.collect();
         let text = object.section(Section { flags: CODE_FLAGS, align: 16, ..Section::new(".text", SHT_PROGBITS, &instructions) });
         let flags = SHF_ALLOC | SHF_WRITE;
@@ -189,7 +186,7 @@ impl HostObject<'_> {
             object.relocation(data, 0, NONE, unit, 0);
         }
         // Linkers that collect garbage may take a list for garbage to which only its ends are known.
-        for name in self.entries {
+        for name in self.entries.symbols {
             let entry = object.symbol(Symbol { binding: STB_WEAK, ..Symbol::undefined(*name) });
             object.relocation(data, 0, NONE, entry, 0);
         }
