@@ -42,7 +42,7 @@ pub use entries::{Entries, EntryList};
 
 use code::{AARCH64, CODE_FLAGS, Code, NONE, X86_64};
 use cubin::elf::{SHF_ALLOC, SHF_WRITE, SHT_NOBITS, SHT_NOTE, SHT_PROGBITS, STB_WEAK, STT_FUNC};
-use elf::{Content, Object, Section, Symbol};
+use elf::{Content, Object, Section, SectionIndex, Symbol};
 
 /// The processor of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -177,6 +177,19 @@ impl HostObject<'_> {
         }
         object.relocation(wrapper, 8, code.address, fatbin_start, 0);
         object.relocation(wrapper, 16, code.address, bss_start, fatbins);
+        self.name_units(&mut object, text, data);
+        let tables = (TABLE..).step_by(entries::TABLE as usize);
+        for (&(list, offset), table) in lists.iter().zip(tables) {
+            let text_start = object.section_symbol(text);
+            let place = entries::Place { text: (text, text_start, offset), data: (data, data_start, table) };
+            entries::connect(list, code, &place, &mut object);
+        }
+        object.to_vec()
+    }
+
+    /// Defines the functions that units call, and refers to the units.
+    fn name_units<'data>(&'data self, object: &mut Object<'data>, text: SectionIndex, data: SectionIndex) {
+        let code = self.machine.code();
         for id in self.modules {
             let name = format!("__cudaRegisterLinkedBinary{id}");
             let size = code.unregister;
@@ -190,13 +203,6 @@ impl HostObject<'_> {
             let entry = object.symbol(Symbol { binding: STB_WEAK, ..Symbol::undefined(*name) });
             object.relocation(data, 0, NONE, entry, 0);
         }
-        let tables = (TABLE..).step_by(entries::TABLE as usize);
-        for (&(list, offset), table) in lists.iter().zip(tables) {
-            let text_start = object.section_symbol(text);
-            let place = entries::Place { text: (text, text_start, offset), data: (data, data_start, table) };
-            entries::connect(list, code, &place, &mut object);
-        }
-        object.to_vec()
     }
 }
 

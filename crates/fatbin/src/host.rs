@@ -185,18 +185,7 @@ impl<'data> HostObject<'data> {
                 return Err(error(None, 0, Problem::WrongKind { expected, found }));
             }
         };
-        let mut object = Self {
-            bytes,
-            format,
-            relocatable_code: Vec::new(),
-            linked_code: Vec::new(),
-            has_registration: false,
-            offload_code: Vec::new(),
-            entry_lists: Vec::new(),
-            module_ids: Vec::new(),
-            linked_module_ids: Vec::new(),
-            references: Vec::new(),
-        };
+        let mut object = Self::without_contents(bytes, format);
         // Sections that share their bytes would let a small file stand for one of any size.
         let mut left = length(bytes);
         let mut add = |name: &'static str, role, offset, data: std::result::Result<&'data [u8], Problem>| {
@@ -231,6 +220,21 @@ impl<'data> HostObject<'data> {
             }
         }
         Ok(object)
+    }
+
+    fn without_contents(bytes: &'data [u8], format: Format) -> Self {
+        Self {
+            bytes,
+            format,
+            relocatable_code: Vec::new(),
+            linked_code: Vec::new(),
+            has_registration: false,
+            offload_code: Vec::new(),
+            entry_lists: Vec::new(),
+            module_ids: Vec::new(),
+            linked_module_ids: Vec::new(),
+            references: Vec::new(),
+        }
     }
 
     /// ELF's number of its processor, if it is an ELF file.
