@@ -101,34 +101,52 @@ impl Identity {
 /// Below this, reading is faster than mapping.
 const WORTH_MAPPING: u64 = 64 << 10;
 
-impl Bytes {
-    /// Reads a file, or maps it if it is large.
+/// A file that is open, and what it was like then.
+pub struct Opened {
+    file: File,
+    metadata: Metadata,
+}
+
+impl Opened {
+    /// Opens a file.
     pub fn of(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;
         let metadata = file.metadata()?;
-        let identity = Identity::of(&metadata);
+        Ok(Opened { file, metadata })
+    }
+
+    /// How many bytes it has, if that is known.
+    pub fn size(&self) -> u64 {
+        self.metadata.len()
+    }
+}
+
+impl Bytes {
+    /// Reads a file, or maps it if it is large.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        Self::of_opened(path, &Opened::of(path)?)
+    }
+
+    /// The same for a file that was opened a while ago.
+    pub fn of_opened_before(path: &Path, opened: &Opened) -> io::Result<Self> {
+        Self::of_opened(path, opened).or_else(|error| match error.kind() {
+            // Somebody may have been about to write it.
+            io::ErrorKind::Other => Self::of(path),
+            _ => Err(error),
+        })
+    }
+
+    fn of_opened(path: &Path, Opened { file, metadata }: &Opened) -> io::Result<Self> {
+        let identity = Identity::of(metadata);
         if !metadata.is_file() || metadata.len() < WORTH_MAPPING {
-            return Ok(Bytes { contents: Contents::Read(read(&file, &metadata)?), identity });
+            return Ok(Bytes { contents: Contents::Read(read(file, metadata)?), identity });
         }
         // SAFETY: the map is read-only. A file that someone else changes meanwhile can change what is read, but no invariant is kept
         // about these bytes beyond a check; if it becomes shorter, the handler below ends the program.
-        let map = unsafe { MmapOptions::new().len(metadata.len() as usize).map(&file) }?;
+        let map = unsafe { MmapOptions::new().len(metadata.len() as usize).map(file) }?;
         shortened::watch(&map, path);
-        let mapped = Mapped { map, path: path.to_owned(), then: State::of(&metadata) };
+        let mapped = Mapped { map, path: path.to_owned(), then: State::of(metadata) };
         Ok(Bytes { contents: Contents::Mapped(Box::new(mapped)), identity })
-    }
-
-    /// The same for a file that was looked at by its name before. If it is small, it need not be looked at again before it is read.
-    pub fn of_known(path: &Path, known: &Metadata) -> io::Result<Self> {
-        let identity = Identity::of(known);
-        if known.is_file() && known.len() < WORTH_MAPPING && identity.is_some() {
-            let (bytes, now) = read_small(&File::open(path)?, known.len() as usize)?;
-            if bytes.len() as u64 == known.len() && Identity::of(&now) == identity && !State::of(known).differs(&State::of(&now))
-            {
-                return Ok(Bytes { contents: Contents::Read(bytes), identity });
-            }
-        }
-        Self::of(path)
     }
 
     /// Lets go of memory that holds what was looked at so far. What is looked at again is read again.

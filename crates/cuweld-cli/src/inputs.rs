@@ -1,6 +1,6 @@
 //! The files of a link: found, read, and the members of thin archives with them.
 
-use crate::bytes::{Bytes, Identity};
+use crate::bytes::{Bytes, Identity, Opened};
 use crate::folders::{self, Folders};
 use crate::libraries;
 use crate::missing_file;
@@ -14,7 +14,6 @@ use fatbin::{Archive, Kind, identify};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -172,20 +171,21 @@ fn absolute(folder: &Path, path: &Path) -> io::Result<PathBuf> {
     if is_plain { Ok(joined) } else { std::path::absolute(joined) }
 }
 
-/// What was seen of files by their names, in link order.
+/// Files that are open already, in link order.
 #[derive(Default)]
-pub struct Seen(Vec<Option<Metadata>>);
+pub struct Seen(Vec<Option<Opened>>);
 
-/// How much there is to be read, as far as that can be told. Of many files it is not worth while to ask.
+/// How much there is to be read, as far as that can be told. Of many files it is not worth while to ask; a few are opened for it, since
+/// the system looks for each by its name only once then.
 pub fn expected(arguments: &LinkArguments) -> (Workload, Seen) {
     let files = arguments.inputs.len();
     let look = |item: &InputItem| match &item.source {
-        InputSource::File(path) if !is_runtime(path) => std::fs::metadata(path).ok(),
+        InputSource::File(path) if !is_runtime(path) => Opened::of(path).ok(),
         InputSource::File(_) | InputSource::Library(_) | InputSource::LibraryFile(_) => None,
     };
     let few = arguments.inputs_in_link_order().filter(|_| files < resources::MANY_FILES);
     let seen = Seen(few.map(look).collect());
-    let bytes = seen.0.iter().flatten().map(|found| found.len() as usize).fold(0, usize::saturating_add);
+    let bytes = seen.0.iter().flatten().map(|found| found.size() as usize).fold(0, usize::saturating_add);
     (Workload { bytes, files }, seen)
 }
 
@@ -272,12 +272,12 @@ struct Found<'arguments> {
 /// Finds and reads an input. A library that is nowhere is no error: compilers pass the host's libraries on, too.
 fn find<'arguments>(
     item: &'arguments InputItem,
-    seen: Option<&Metadata>,
+    seen: Option<&Opened>,
     arguments: &LinkArguments,
     folders: &Folders<'_>,
 ) -> io::Result<Found<'arguments>> {
     if let InputSource::File(path) = &item.source {
-        let bytes = seen.map_or_else(|| Bytes::of(path), |seen| Bytes::of_known(path, seen))?;
+        let bytes = seen.map_or_else(|| Bytes::of(path), |seen| Bytes::of_opened_before(path, seen))?;
         return Ok(Found { file: Some((Cow::Borrowed(path), bytes)), passed_over: Vec::new() });
     }
     let file_names = folders::file_names(item);
