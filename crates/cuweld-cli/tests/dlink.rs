@@ -205,6 +205,7 @@ fn one_gpu_that_fails_fails_the_whole() {
         ("dlink kernel.o -o d.o", "no architecture"),
         ("dlink -arch=sm_1 kernel.o -o d.o", "sm_1"),
         ("dlink -arch=sm_90 missing.o -o d.o", "missing.o"),
+        ("dlink -arch=sm_90,sm_80 kernel.o scale.o -o d.o", "No input has code or data for 'sm_80'"),
         ("dlink -arch=sm_90 -r kernel.o scale.o -o d.o", "-r makes code"),
         ("dlink -arch=sm_90,sm_90a -Map=kernel.x kernel.sm_90.x scale.o -o d.o", "kernel.sm_90.x"),
         ("dlink -arch=sm_90 kernel.o scale.o -o kernel.o", "kernel.o"),
@@ -213,6 +214,15 @@ fn one_gpu_that_fails_fails_the_whole() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && said.contains(expected), "{words}: {said}");
     }
+}
+
+#[test]
+fn files_of_the_host_alone_make_an_object_that_registers_nothing() {
+    let folder = folder();
+    fs::write(folder.path().join("host.o"), Object::new(X86_64).to_vec()).expect("a file");
+    expect(folder.path(), "dlink -arch=sm_90,sm_80 host.o -o d.o");
+    let output = cuweld(folder.path(), "dlink -arch=sm_90,sm_80 kernel.o scale.o --allow-empty -o d.o");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

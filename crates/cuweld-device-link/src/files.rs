@@ -6,6 +6,7 @@ use cubin::target::Target;
 use cuweld::diagnostics::{Diagnostic, Entry, Renderer, Report, Style};
 use cuweld::inputs::lower::Compilers;
 use cuweld::inputs::{OpenInputs, RawInput, Unknown};
+use cuweld::options::OnEmpty;
 use cuweld::{Demand, Request};
 use fatbin::write::{Settings, Unfit};
 use std::io;
@@ -134,6 +135,7 @@ impl DeviceLink {
         let request = |target| {
             let mut request = Request::new(target);
             request.compile.explain_undefined = true;
+            request.options.on_empty = OnEmpty::RefuseOtherTargets;
             (request, Report::default(), ())
         };
         let requests = targets.into_iter().map(request).collect();

@@ -131,6 +131,8 @@ pub enum OnEmpty {
     Accept,
     /// Make it, and warn if there was code for other targets.
     WarnOfOtherTargets,
+    /// Stop if there was code for other targets, and make it otherwise.
+    RefuseOtherTargets,
     /// Stop.
     Refuse,
 }

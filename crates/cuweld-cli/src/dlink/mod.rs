@@ -14,7 +14,7 @@ use crate::options::{Architecture, InputItem, InputSource, Invocation, LinkArgum
 use crate::output::Pending;
 use crate::outputs::{Outputs, not_written, writing_failed};
 use crate::progress::Progress;
-use crate::request::{check, request};
+use crate::request::{check, on_empty, request};
 use crate::resources::{self, Workload};
 use crate::save::{self, Step};
 use crate::side_files;
@@ -24,6 +24,7 @@ use cubin::target::Target;
 use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report, WarningPolicy};
 use cuweld::inputs::{OpenInputs, Unknown};
 use cuweld::observer::{Observer, Outline, Phase};
+use cuweld::options::OnEmpty;
 use cuweld::trace::Trace;
 use cuweld_device_link::{Bundle, Machine, Program, Visibility, link_each};
 use cuweld_toolkit::{Compilation, Search};
@@ -211,6 +212,11 @@ fn link(
     let (unified_index, host_section) = (unified_index?, host_section?);
     let ask = |(arguments, target): (&LinkArguments, &&'static Target)| {
         let mut request = request(arguments, messages, target, false);
+        // Files of the host alone are linked in this way, too; but a GPU that was asked for in vain is a mistake.
+        request.options.on_empty = match on_empty(arguments, messages) {
+            OnEmpty::Refuse => OnEmpty::RefuseOtherTargets,
+            other => other,
+        };
         request.options.unified_index.clone_from(&unified_index);
         request.options.host_section.clone_from(&host_section);
         (request, new_report(arguments), Watch::default())

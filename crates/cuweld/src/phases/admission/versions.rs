@@ -12,15 +12,13 @@ use cubin::info::{self, Attribute};
 pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
     if inputs.files().len() == 0 {
         let target = options.target.name.to_owned();
+        let is_for_others = |said: &Diagnostic| matches!(said.message, Message::NoCodeForTarget { .. });
+        let are_others = report.diagnostics().any(is_for_others);
         match options.on_empty {
-            OnEmpty::Accept => {}
-            OnEmpty::WarnOfOtherTargets => {
-                let is_for_others = |said: &Diagnostic| matches!(said.message, Message::NoCodeForTarget { .. });
-                if report.diagnostics().any(is_for_others) {
-                    report.say(Message::EmptyResult { target });
-                }
-            }
-            OnEmpty::Refuse => {
+            OnEmpty::WarnOfOtherTargets if are_others => report.say(Message::EmptyResult { target }),
+            OnEmpty::Accept | OnEmpty::WarnOfOtherTargets => {}
+            OnEmpty::RefuseOtherTargets if !are_others => {}
+            OnEmpty::Refuse | OnEmpty::RefuseOtherTargets => {
                 let hint = "compile for the target, or allow it with --allow-empty";
                 return report.fatal(Diagnostic::new(Message::NothingForTarget { target }).hint(hint));
             }
