@@ -153,9 +153,12 @@ mod tests {
         wanted.map(|section| object[section.offset as usize..][..section.size as usize].to_vec()).collect()
     }
 
+    /// A place that refers to the table: offset, type, addend.
+    type Relocation = (u64, u32, i64);
+
     /// What an assembler makes of a source: instructions, and places that refer to the table. Nothing if there is no such assembler.
     #[allow(clippy::print_stderr, reason = "what is skipped is said to be")]
-    fn assemble(code: &Code, source: &str, options: &[&str]) -> Option<(Vec<u8>, Vec<(u64, u32, i64)>)> {
+    fn assemble(code: &Code, source: &str, options: &[&str]) -> Option<(Vec<u8>, Vec<Relocation>)> {
         let (assemblers, ..) = code.source;
         let folder = tempfile::tempdir().expect("a folder");
         let (input, output) = (folder.path().join("code.s"), folder.path().join("code.o"));
