@@ -101,6 +101,9 @@ impl Identity {
 /// Below this, reading is faster than mapping.
 const WORTH_MAPPING: u64 = 64 << 10;
 
+/// The most that is read of what does not say how much it has.
+const MOST_WITHOUT_SIZE: u64 = 1 << 30;
+
 impl Bytes {
     /// Reads a file, or maps it if it is large.
     pub fn of(path: &Path) -> io::Result<Self> {
@@ -118,10 +121,15 @@ impl Bytes {
         Ok(Bytes { contents: Contents::Mapped(Box::new(mapped)), identity })
     }
 
+    /// A file of a size that is known to be nothing. There is more to be read in some that the system makes up, if one waits for it.
+    pub fn nothing_of(known: &Metadata) -> Self {
+        Bytes { contents: Contents::Read(Vec::new()), identity: Identity::of(known) }
+    }
+
     /// The same for a file that was looked at by its name before. If it is small, it need not be looked at again before it is read.
     pub fn of_known(path: &Path, known: &Metadata) -> io::Result<Self> {
         let identity = Identity::of(known);
-        if known.is_file() && known.len() < WORTH_MAPPING && identity.is_some() {
+        if known.is_file() && (1..WORTH_MAPPING).contains(&known.len()) && identity.is_some() {
             let (bytes, now) = read_small(&File::open(path)?, known.len() as usize)?;
             if bytes.len() as u64 == known.len() && Identity::of(&now) == identity && !State::of(known).differs(&State::of(&now))
             {
@@ -169,16 +177,24 @@ impl Bytes {
 }
 
 /// Reads a file whole.
-fn read(mut file: &File, metadata: &Metadata) -> io::Result<Vec<u8>> {
-    // Pipes and the like have no size.
+fn read(file: &File, metadata: &Metadata) -> io::Result<Vec<u8>> {
     if !metadata.is_file() || metadata.len() == 0 {
-        let mut bytes = Vec::new();
-        return file.read_to_end(&mut bytes).map(|_| bytes);
+        return read_of_unknown_size(file);
     }
     let (bytes, now) = read_small(file, metadata.len() as usize)?;
     match bytes.len() as u64 == metadata.len() && !State::of(metadata).differs(&State::of(&now)) {
         true => Ok(bytes),
         false => Err(io::Error::other("it was changed while it was read")),
+    }
+}
+
+/// Pipes and the like have no size, and devices no end.
+fn read_of_unknown_size(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(MOST_WITHOUT_SIZE + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 <= MOST_WITHOUT_SIZE {
+        true => Ok(bytes),
+        false => Err(io::Error::other(format!("it does not end within {} MiB", MOST_WITHOUT_SIZE >> 20))),
     }
 }
 

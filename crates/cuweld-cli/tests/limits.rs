@@ -64,3 +64,25 @@ fn many_libraries_in_many_folders() -> io::Result<()> {
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
     Ok(())
 }
+
+/// What has no size is read until it ends, but not for ever. A stranger's thin archive can not make a link wait for it.
+#[cfg(target_os = "linux")]
+#[test]
+fn inputs_come_to_an_end() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let said = refused(&folder.link(&["/dev/zero", "-o", "out.cubin"])?);
+    assert!(said.contains("does not end"), "{said}");
+    // It has contents, though no size.
+    let said = refused(&folder.link(&["/proc/cpuinfo", "-o", "out.cubin"])?);
+    assert!(said.contains("unknown format"), "{said}");
+    // Reading it waits for the kernel's next message.
+    let member = b"/proc/kmsg/\n";
+    let mut archive = b"!<thin>\n".to_vec();
+    archive.extend(format!("{:<48}{:<10}`\n", "//", member.len()).bytes());
+    archive.extend(member);
+    archive.extend(format!("{:<48}{:<10}`\n", "/0", 8).bytes());
+    fs::write(folder.path("thin.a"), archive)?;
+    let output = folder.link(&["a.cubin", "thin.a", "-o", "out.cubin"])?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
