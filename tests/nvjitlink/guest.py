@@ -72,6 +72,31 @@ def without_memory():
     return link(data)
 
 
+def with_a_file(name):
+    """The result of adding a file."""
+    handle = C.c_void_p()
+    LIBRARY.nvJitLinkCreate(C.byref(handle), 1, (C.c_char_p * 1)(b"-arch=sm_90"))
+    return LIBRARY.nvJitLinkAddFile(handle, 1, name), "the result is another one"
+
+
+def without_files():
+    """All files that may be open are."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))
+    try:
+        while True:
+            os.dup(0)
+    except OSError:
+        return link()
+
+
+def without_streams():
+    """A service has closed what programs begin with."""
+    for stream in range(3):
+        os.close(stream)
+    result = link()
+    return result if result[0] or not os.environ.get("CUDA_HOME") else link(PTX, 2)
+
+
 def closing_again_and_again():
     """The library is closed while its threads wait for work, and opened once more."""
     global LIBRARY
@@ -101,6 +126,10 @@ def with_cache():
 child("as usual", link)
 child("closed and opened", closing_again_and_again)
 child("without threads", without_threads)
+child("without files to open", without_files)
+child("without streams", without_streams)
+for name in (b"/dev/zero", b"/proc/self/mem", b".", b"\xff", b""):
+    child(f"a file {name}", lambda: with_a_file(name), (3,))
 child("without memory", without_memory, (INTERNAL, 4, 5))
 if os.environ.get("CUDA_HOME"):
     child("SIGCHLD ignored", ignoring_children)

@@ -6,6 +6,7 @@ mod folder;
 use folder::{Folder, refused};
 use std::fs;
 use std::io;
+use std::process::Command;
 
 /// A few kilobytes of options files can name each other more often than anything can read.
 #[test]
@@ -17,6 +18,14 @@ fn options_files_that_name_each_other_come_to_an_end() -> io::Result<()> {
     fs::write(folder.path("14.txt"), "-v")?;
     let said = refused(&folder.link(&["-optf=0.txt", "a.cubin", "-o", "out.cubin"])?);
     assert!(said.contains("Too many options file"), "{said}");
+    for word in ["dlink", "fatbin"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cuweld"));
+        let said = refused(&command.current_dir(&folder.0).args([word, "-optf=0.txt", "-o", "out.cubin"]).output()?);
+        assert!(said.contains(".txt"), "{word}: {said}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cuweld"));
+        let said = refused(&command.current_dir(&folder.0).args([word, "-optf=/dev/zero", "-o", "out.cubin"]).output()?);
+        assert!(said.contains("/dev/zero"), "{word}: {said}");
+    }
     assert!(!folder.names()?.contains(&"out.cubin".to_owned()));
     Ok(())
 }
