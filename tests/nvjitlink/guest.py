@@ -97,6 +97,21 @@ def without_streams():
     return result if result[0] or not os.environ.get("CUDA_HOME") else link(PTX, 2)
 
 
+def unseen():
+    """Nothing is printed, and no signal is handled in another way, whatever the input is like."""
+    with tempfile.TemporaryFile() as printed:
+        for stream in (1, 2):
+            os.dup2(printed.fileno(), stream)
+        signals = lambda: [line for line in open("/proc/self/status") if line.startswith(("SigBlk", "SigIgn", "SigCgt"))]
+        before = signals()
+        result, _ = link()
+        for damaged in (CUBIN[:-1], CUBIN[:64] + bytes(len(CUBIN) - 64), b"", PTX):
+            link(damaged)
+        said = [] if os.fstat(printed.fileno()).st_size == 0 else ["something is printed"]
+        said += [] if signals() == before else ["signals are handled otherwise"]
+    return result or len(said), ", ".join(said)
+
+
 def closing_again_and_again():
     """The library is closed while its threads wait for work, and opened once more."""
     global LIBRARY
@@ -126,6 +141,7 @@ def with_cache():
 child("as usual", link)
 child("closed and opened", closing_again_and_again)
 child("without threads", without_threads)
+child("unseen", unseen)
 child("without files to open", without_files)
 child("without streams", without_streams)
 for name in (b"/dev/zero", b"/proc/self/mem", b".", b"\xff", b""):

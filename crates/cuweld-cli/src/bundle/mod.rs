@@ -9,6 +9,7 @@ use crate::bytes::Bytes;
 use crate::messages::Messages;
 use crate::options::OptionsFiles;
 use crate::output;
+use crate::outputs::collision;
 use crate::start::ExitCode;
 use cuweld::diagnostics::{Diagnostic, Entry, Message, Renderer};
 use cuweld_toolkit::Search;
@@ -55,6 +56,10 @@ fn make(arguments: &options::FatbinArguments) -> Result<(), String> {
             ImageKind::Elf | ImageKind::Other => fatbin.cubin(image.architecture, bytes),
         };
         added.map_err(|unfit| format!("'{}' can not be put into the fatbin: {unfit}", image.file.display()))?;
+    }
+    let outputs = [&arguments.create, &arguments.embedded].into_iter().flatten().map(|path| path.as_path());
+    if let Some(message) = collision(outputs, arguments.images.iter().map(|image| image.file.as_path())) {
+        return Err(message.to_string());
     }
     let fatbin = fatbin.to_vec();
     let write = |path: &Path, bytes: &[u8]| {
