@@ -72,6 +72,49 @@ def without_memory():
     return link(data)
 
 
+def with_a_file(name):
+    """The result of adding a file."""
+    handle = C.c_void_p()
+    LIBRARY.nvJitLinkCreate(C.byref(handle), 1, (C.c_char_p * 1)(b"-arch=sm_90"))
+    return LIBRARY.nvJitLinkAddFile(handle, 1, name), "the result is another one"
+
+
+def without_files():
+    """All files that may be open are."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))
+    try:
+        while True:
+            os.dup(0)
+    except OSError:
+        return link()
+
+
+def without_streams():
+    """A service has closed what programs begin with."""
+    for stream in range(3):
+        os.close(stream)
+    result = link()
+    return result if result[0] or not os.environ.get("CUDA_HOME") else link(PTX, 2)
+
+
+def unseen():
+    """Nothing is printed, and no signal is handled in another way, whatever the input is like."""
+    with tempfile.TemporaryFile() as printed:
+        for stream in (1, 2):
+            os.dup2(printed.fileno(), stream)
+        # The C library has two for itself, 32 and 33, as soon as there are threads.
+        own = ~(0b11 << 31)
+        lines = lambda: [line.split() for line in open("/proc/self/status") if line.startswith(("SigBlk", "SigIgn", "SigCgt"))]
+        signals = lambda: [(name, int(mask, 16) & own) for name, mask in lines()]
+        before = signals()
+        result, _ = link()
+        for damaged in (CUBIN[:-1], CUBIN[:64] + bytes(len(CUBIN) - 64), b"", PTX):
+            link(damaged)
+        said = [] if os.fstat(printed.fileno()).st_size == 0 else ["something is printed"]
+        said += [] if signals() == before else ["signals are handled otherwise"]
+    return result or len(said), ", ".join(said)
+
+
 def closing_again_and_again():
     """The library is closed while its threads wait for work, and opened once more."""
     global LIBRARY
@@ -101,6 +144,11 @@ def with_cache():
 child("as usual", link)
 child("closed and opened", closing_again_and_again)
 child("without threads", without_threads)
+child("unseen", unseen)
+child("without files to open", without_files)
+child("without streams", without_streams)
+for name in (b"/dev/zero", b"/proc/self/mem", b".", b"\xff", b""):
+    child(f"a file {name}", lambda: with_a_file(name), (3,))
 child("without memory", without_memory, (INTERNAL, 4, 5))
 if os.environ.get("CUDA_HOME"):
     child("SIGCHLD ignored", ignoring_children)

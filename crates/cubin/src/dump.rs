@@ -6,6 +6,7 @@
 use std::fmt::{self, Write};
 
 use crate::elf::{self, Header, ProgramHeader};
+use crate::printable::printable;
 use crate::read::{Abi, File, Section};
 use crate::section;
 use crate::symbol::{Space, Symbol, SymbolSection, other};
@@ -90,12 +91,13 @@ impl<'file, 'data> Dump<'file, 'data> {
 
     fn section(&self, out: &mut String, section: &Section<'_>) -> fmt::Result {
         let Section { index, name, header, .. } = section;
+        let name = printable(name);
         write!(out, "  [{index}] '{name}' {} {}", section.kind(), section::flags_text(header.flags))?;
         write!(out, " offset {:#x} size {:#x}", header.offset, header.size)?;
         write!(out, " link {} info {:#x}", header.link, header.info)?;
         if header.flags & elf::SHF_INFO_LINK != 0 {
             let name = self.file.section(header.info).map_or("?", |section| section.name);
-            write!(out, " '{name}'")?;
+            write!(out, " '{}'", printable(name))?;
         }
         write!(out, " align {} entry {}", header.align, header.entry_size)?;
         if header.address != 0 {
@@ -114,7 +116,7 @@ impl<'file, 'data> Dump<'file, 'data> {
 
     /// A section by index, with its name.
     fn section_name(&self, index: u32) -> String {
-        self.file.section(index).map_or(format!("{index} ?"), |section| format!("{index} '{}'", section.name))
+        self.file.section(index).map_or(format!("{index} ?"), |section| format!("{index} '{}'", printable(section.name)))
     }
 }
 

@@ -12,7 +12,7 @@
 //!   [`unified`]: what the numbers mean. Each is a table, one row per fact, and a small interpreter of it.
 //! * [`capsule`], [`mercury`]: the code that machine code for other GPUs is made from, as far as a linker has to know it.
 //! * [`read`]: a whole file, checked. [`write`](mod@write): the headers of a whole file.
-//! * [`dump`]: everything in a file as text.
+//! * [`dump`]: everything in a file as text; [`printable`]: names in it, which may be made to do harm.
 //!
 //! Nothing here links, touches a file system, or starts a thread. Bad input gives an [`Error`] that names the section
 //! and the file offset; it never panics. Values this crate does not know are carried through, never dropped.
@@ -38,6 +38,7 @@ pub mod fast_path;
 pub mod info;
 pub mod mercury;
 pub mod note;
+pub mod printable;
 pub mod read;
 pub mod release;
 pub mod relocation;

@@ -101,6 +101,9 @@ impl Identity {
 /// Below this, reading is faster than mapping.
 const WORTH_MAPPING: u64 = 64 << 10;
 
+/// The most that is read of what does not say how much it has.
+const MOST_WITHOUT_SIZE: u64 = 1 << 30;
+
 /// A file that is open, and what it was like then.
 pub struct Opened {
     file: File,
@@ -131,7 +134,7 @@ impl Bytes {
     pub fn of_opened_before(path: &Path, opened: &Opened) -> io::Result<Self> {
         Self::of_opened(path, opened).or_else(|error| match error.kind() {
             // Somebody may have been about to write it.
-            io::ErrorKind::Other => Self::of(path),
+            io::ErrorKind::Other if opened.metadata.is_file() => Self::of(path),
             _ => Err(error),
         })
     }
@@ -147,6 +150,11 @@ impl Bytes {
         shortened::watch(&map, path);
         let mapped = Mapped { map, path: path.to_owned(), then: State::of(metadata) };
         Ok(Bytes { contents: Contents::Mapped(Box::new(mapped)), identity })
+    }
+
+    /// A file of a size that is known to be nothing. There is more to be read in some that the system makes up, if one waits for it.
+    pub fn nothing_of(known: &Metadata) -> Self {
+        Bytes { contents: Contents::Read(Vec::new()), identity: Identity::of(known) }
     }
 
     /// Lets go of memory that holds what was looked at so far. What is looked at again is read again.
@@ -187,16 +195,24 @@ impl Bytes {
 }
 
 /// Reads a file whole.
-fn read(mut file: &File, metadata: &Metadata) -> io::Result<Vec<u8>> {
-    // Pipes and the like have no size.
+fn read(file: &File, metadata: &Metadata) -> io::Result<Vec<u8>> {
     if !metadata.is_file() || metadata.len() == 0 {
-        let mut bytes = Vec::new();
-        return file.read_to_end(&mut bytes).map(|_| bytes);
+        return read_of_unknown_size(file);
     }
     let (bytes, now) = read_small(file, metadata.len() as usize)?;
     match bytes.len() as u64 == metadata.len() && !State::of(metadata).differs(&State::of(&now)) {
         true => Ok(bytes),
         false => Err(io::Error::other("it was changed while it was read")),
+    }
+}
+
+/// Pipes and the like have no size, and devices no end.
+fn read_of_unknown_size(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(MOST_WITHOUT_SIZE + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 <= MOST_WITHOUT_SIZE {
+        true => Ok(bytes),
+        false => Err(io::Error::other(format!("it does not end within {} MiB", MOST_WITHOUT_SIZE >> 20))),
     }
 }
 

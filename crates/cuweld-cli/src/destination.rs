@@ -12,6 +12,9 @@ const STANDARD_OUTPUT: &str = "-";
 /// So many links lead to others before there is no end to be expected.
 const MOST_LINKS: u32 = 40;
 
+/// Folders can be deeper than the system takes names (4096 bytes, of which some are for the file). In these only relative names work.
+const LONGEST_FOLDER: usize = 3800;
+
 /// What an output's name stands for.
 pub enum Destination {
     /// A file that is open already. It is written to from where it is: there may be something in it, and more may come.
@@ -92,7 +95,8 @@ fn follow(path: &Path) -> io::Result<Followed> {
     let mut place = path.to_path_buf();
     for _ in 0..MOST_LINKS {
         let folder = folder_of(&place);
-        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+        let from_root = fs::canonicalize(folder).ok().filter(|folder| folder.as_os_str().len() < LONGEST_FOLDER);
+        let folder = from_root.unwrap_or_else(|| folder.to_path_buf());
         let Some(name) = place.file_name() else { return Ok(Followed::Name(place)) };
         let file = folder.join(name);
         if let Some(number) = streams::number(&folder, name) {

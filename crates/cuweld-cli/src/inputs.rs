@@ -332,10 +332,13 @@ fn add_members(archive: &File<'_>, depth: u8, files: &mut Files<'_>) -> Result<(
         if !files.members.insert((std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone()), nested_offset)) {
             continue;
         }
-        if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
-            return Err(damaged_with(format!("the member '{}' is not a file", member.display_name())));
-        }
-        let bytes = Bytes::of(&path).map_err(|error| unreadable(name.clone(), &error))?;
+        let bytes = match std::fs::metadata(&path) {
+            Ok(found) if !found.is_file() => {
+                return Err(damaged_with(format!("the member '{}' is not a file", member.display_name())));
+            }
+            Ok(found) if found.len() == 0 => Bytes::nothing_of(&found),
+            _ => Bytes::of(&path).map_err(|error| unreadable(name.clone(), &error))?,
+        };
         let bytes = match member.contents {
             Contents::Inside(_) | Contents::File { .. } => bytes,
             Contents::NestedMember { offset, .. } => {

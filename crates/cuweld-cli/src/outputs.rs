@@ -147,17 +147,30 @@ pub fn not_written(path: &Path, error: &io::Error, report: &mut Report) -> Failu
 /// Refuses outputs that are one file, and outputs that are read besides the inputs. Those that are inputs are refused when these are
 /// open ([`crate::inputs::Files::check_outputs`]).
 fn check_each_is_another(arguments: &LinkArguments, report: &mut Report) -> Result<(), Failure> {
+    collision(arguments.outputs(), arguments.side_inputs()).map_or(Ok(()), |message| report.fatal(message))
+}
+
+/// What is wrong if an output is also an input, or another output, whatever names lead there.
+pub fn collision<'path>(
+    outputs: impl IntoIterator<Item = &'path Path>,
+    inputs: impl IntoIterator<Item = &'path Path>,
+) -> Option<Message> {
     let shown = |path: &Path| path.to_string_lossy().into_owned();
-    let mut known: Vec<(&Path, Leads)> = Vec::new();
-    for output in arguments.outputs() {
-        let Some(leads) = Leads::of(output) else { continue };
-        if let Some(input) = arguments.side_inputs().find(|input| Leads::of(input).as_ref() == Some(&leads)) {
-            return report.fatal(Message::OutputIsInput { file: shown(output), input: shown(input) });
-        }
-        if let Some((other, _)) = known.iter().find(|(_, known)| *known == leads) {
-            return report.fatal(Message::OutputsAreOne { file: shown(output), other: shown(other) });
-        }
-        known.push((output, leads));
+    let all = |paths: &mut dyn Iterator<Item = &'path Path>| -> Vec<_> {
+        paths.filter_map(|path| Some((path, Leads::of(path)?))).collect()
+    };
+    let outputs = all(&mut outputs.into_iter());
+    if outputs.is_empty() {
+        return None;
     }
-    Ok(())
+    let inputs = all(&mut inputs.into_iter());
+    outputs.iter().enumerate().find_map(|(index, (output, leads))| {
+        let is_one = |(_, other): &&(&Path, Leads)| other == leads;
+        let file = shown(output);
+        if let Some((input, _)) = inputs.iter().find(is_one) {
+            return Some(Message::OutputIsInput { file, input: shown(input) });
+        }
+        let (other, _) = outputs.iter().take(index).find(is_one)?;
+        Some(Message::OutputsAreOne { file, other: shown(other) })
+    })
 }

@@ -5,6 +5,7 @@
 
 use crate::options::ProgressDisplay;
 use crate::resources::{Stream, terminal_width};
+use cuweld::diagnostics::printable;
 use cuweld_toolkit::{Event, Observer, Stage};
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -165,11 +166,6 @@ const USUAL_WIDTH: usize = 80;
 
 /// Back to the start of the line, which is emptied.
 const CLEAR_LINE: &str = "\r\x1b[K";
-
-/// A name from an input must not give orders to the terminal.
-fn printable(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { '?' } else { character }).collect()
-}
 
 #[cfg(test)]
 mod tests {

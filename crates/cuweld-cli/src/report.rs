@@ -5,6 +5,7 @@ mod sections;
 
 use crate::bytes::Bytes;
 use crate::messages::Messages;
+use crate::outputs::collision;
 use crate::start::ExitCode;
 use crate::{output, resources, streams};
 use arguments::Arguments;
@@ -75,7 +76,7 @@ fn run_with(
     let read = Arguments::read(arguments).map_err(|problem| self::usage(&problem));
     let result = match read {
         Ok(None) => return messages.print(usage),
-        Ok(Some(arguments)) => act(&arguments),
+        Ok(Some(arguments)) => arguments.check_outputs().and_then(|()| act(&arguments)),
         Err(diagnostic) => Err(diagnostic),
     };
     match result {
@@ -100,6 +101,14 @@ fn usage(text: &str) -> Failed {
 }
 
 impl Arguments {
+    /// Refuses outputs that are one file, or would replace what is read.
+    fn check_outputs(&self) -> Result<(), Failed> {
+        let outputs = [&self.output, &self.write_baseline].into_iter().flatten().map(PathBuf::as_path);
+        let inputs = self.files.iter().chain(&self.budget).map(PathBuf::as_path);
+        let collision = collision(outputs.filter(|path| *path != Path::new("-")), inputs);
+        collision.map_or(Ok(()), |message| Err(Box::new(Diagnostic::new(message))))
+    }
+
     fn select(&self, mut report: Report) -> Report {
         if !self.architectures.is_empty() {
             report.architectures.retain(|architecture| self.architectures.contains(&architecture.name));
@@ -129,8 +138,9 @@ impl Arguments {
     /// What breaks the budget, if there is one.
     fn check(&self, report: &Report, old: Option<&Report>) -> Result<Vec<String>, Failed> {
         let Some(path) = &self.budget else { return Ok(Vec::new()) };
-        let text = std::fs::read_to_string(path).map_err(|error| not_read(path, &error.to_string()))?;
-        let budget = Budget::parse(&text).map_err(|error| not_read(path, &error))?;
+        let bytes = Bytes::of(path).map_err(|error| not_read(path, &error.to_string()))?;
+        let text = str::from_utf8(bytes.as_ref()).map_err(|error| not_read(path, &error.to_string()))?;
+        let budget = Budget::parse(text).map_err(|error| not_read(path, &error))?;
         let baseline = match &budget.baseline {
             Some(name) => Some(from_json(&path.with_file_name(name))?),
             None => None,

@@ -160,3 +160,33 @@ fn relative_folders_name_no_toolkit() -> io::Result<()> {
     assert!(!String::from_utf8_lossy(&output.stderr).contains("it ran"), "ld of the current folder ran");
     Ok(())
 }
+
+/// Reports and comparisons show names of strangers, too.
+#[test]
+fn names_do_nothing_in_reports() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let bytes = fs::read(folder.path("a.cubin"))?;
+    let object = fs::read(repository("tests/cases/undefined_hints/inputs/sm_90/b.cubin"))?;
+    fs::write(folder.path("evil.cubin"), replaced(&object, NAME, EVIL))?;
+    fs::write(folder.path("plain.cubin"), bytes)?;
+    for arguments in [
+        &["report", "evil.cubin"][..],
+        &["report", "--format=md", "evil.cubin"],
+        &["report", "--sections", "evil.cubin"],
+        &["compare", "plain.cubin", "evil.cubin"],
+        &["compare", "--format=md", "plain.cubin", "evil.cubin"],
+        &["compare", "--sections", "plain.cubin", "evil.cubin"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_cuweld")).current_dir(&folder.0).args(arguments).output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        // A report without kernels names none.
+        let has_name = text.contains("\\x1b]0;t") || text.contains("&#92;x1b&#93;0;t");
+        assert!(
+            has_name || matches!(arguments, ["report", .., "evil.cubin"]) && !arguments.contains(&"--sections"),
+            "{arguments:?}: {text}"
+        );
+        assert!(!text.contains(['\x1b', '\x07']), "{arguments:?}: {text:?}");
+        assert!(!text.lines().any(|line| line.starts_with("cuweld:\"")), "{arguments:?}: {text}");
+    }
+    Ok(())
+}

@@ -6,6 +6,7 @@ mod folder;
 use folder::{Folder, refused};
 use std::fs;
 use std::io;
+use std::process::Command;
 
 /// A few kilobytes of options files can name each other more often than anything can read.
 #[test]
@@ -17,6 +18,14 @@ fn options_files_that_name_each_other_come_to_an_end() -> io::Result<()> {
     fs::write(folder.path("14.txt"), "-v")?;
     let said = refused(&folder.link(&["-optf=0.txt", "a.cubin", "-o", "out.cubin"])?);
     assert!(said.contains("Too many options file"), "{said}");
+    for word in ["dlink", "fatbin"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cuweld"));
+        let said = refused(&command.current_dir(&folder.0).args([word, "-optf=0.txt", "-o", "out.cubin"]).output()?);
+        assert!(said.contains(".txt"), "{word}: {said}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cuweld"));
+        let said = refused(&command.current_dir(&folder.0).args([word, "-optf=/dev/zero", "-o", "out.cubin"]).output()?);
+        assert!(said.contains("/dev/zero"), "{word}: {said}");
+    }
     assert!(!folder.names()?.contains(&"out.cubin".to_owned()));
     Ok(())
 }
@@ -62,5 +71,27 @@ fn many_libraries_in_many_folders() -> io::Result<()> {
     }
     // One by one it takes many minutes.
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    Ok(())
+}
+
+/// What has no size is read until it ends, but not for ever. A stranger's thin archive can not make a link wait for it.
+#[cfg(target_os = "linux")]
+#[test]
+fn inputs_come_to_an_end() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let said = refused(&folder.link(&["/dev/zero", "-o", "out.cubin"])?);
+    assert!(said.contains("does not end"), "{said}");
+    // It has contents, though no size.
+    let said = refused(&folder.link(&["/proc/cpuinfo", "-o", "out.cubin"])?);
+    assert!(said.contains("unknown format"), "{said}");
+    // Reading it waits for the kernel's next message.
+    let member = b"/proc/kmsg/\n";
+    let mut archive = b"!<thin>\n".to_vec();
+    archive.extend(format!("{:<48}{:<10}`\n", "//", member.len()).bytes());
+    archive.extend(member);
+    archive.extend(format!("{:<48}{:<10}`\n", "/0", 8).bytes());
+    fs::write(folder.path("thin.a"), archive)?;
+    let output = folder.link(&["a.cubin", "thin.a", "-o", "out.cubin"])?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(())
 }

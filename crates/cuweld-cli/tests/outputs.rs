@@ -225,6 +225,54 @@ fn no_two_outputs_are_one_file() -> io::Result<()> {
     Ok(())
 }
 
+/// A build may work in a folder that is deeper than any name the system takes.
+#[test]
+fn a_file_in_a_very_deep_folder_is_written() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let name = "x".repeat(200);
+    let script = format!(
+        "for i in $(seq 30); do mkdir {name} && cd -P {name} || exit 9; done; cat > a.cubin; \
+         for i in 1 2; do \"$0\" -arch=sm_90 a.cubin -o out.cubin --Map=map || exit; done; test -s out.cubin && test -s map"
+    );
+    let output = Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_cuweld")])
+        .current_dir(&folder.0)
+        .stdin(File::open(folder.path("a.cubin"))?)
+        .output()?;
+    // Shells need not be able to go there.
+    if output.status.code() != Some(9) {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
+
+/// What is bundled, reported on or compared is not replaced by what comes of it.
+#[test]
+fn no_other_command_replaces_its_inputs() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let before = fs::read(folder.path("a.cubin"))?;
+    fs::hard_link(folder.path("a.cubin"), folder.path("b.cubin"))?;
+    symlink("a.cubin", folder.path("c.cubin"))?;
+    fs::write(folder.path("budget.toml"), "")?;
+    let image = "--image3=kind=elf,sm=90,file=a.cubin";
+    for (words, about) in [
+        (&["fatbin", "--create=./a.cubin", image][..], "input file 'a.cubin'"),
+        (&["fatbin", "--create=new", "--embedded-fatbin=./new", image], "output file 'new'"),
+        (&["report", "-o", "b.cubin", "a.cubin"], "input file 'a.cubin'"),
+        (&["report", "--write-baseline=c.cubin", "a.cubin"], "input file 'a.cubin'"),
+        (&["report", "--budget=budget.toml", "-o", "budget.toml", "a.cubin"], "input file 'budget.toml'"),
+        (&["report", "--write-baseline=new", "-o", "new", "a.cubin"], "output file 'new'"),
+        (&["compare", "-o", "c.cubin", "a.cubin", "a.cubin"], "input file 'a.cubin'"),
+        (&["compare", "--sections", "-o", "a.cubin", "a.cubin", "a.cubin"], "input file 'a.cubin'"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_cuweld")).current_dir(&folder.0).args(words).output()?;
+        assert!(refused(&output).contains(about), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(fs::read(folder.path("a.cubin"))?, before, "{words:?}");
+        assert!(!folder.names()?.contains(&"new".to_owned()), "{words:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn an_options_file_is_no_output() -> io::Result<()> {
     let folder = Folder::new()?;

@@ -115,6 +115,9 @@ imitations! {
     RelocatableMissingVariables "13.0", ["relocatable_missing"],
         "In a relocatable output, gives undefined variables the address -1 and undefined constants a bank that does not exist.",
         "What is undefined has no address yet.";
+    RelocatableConstantsSize "13.0", ["constants_size_relocatable"],
+        "In a relocatable output, answers code that asks for the size of all constants.",
+        "Only the final link knows it: code that tells pointers to constants from others would take later ones for others.";
     WholeProgramsOfOneRelease "13.1", ["whole_program_older"],
         "Refuses whole programs (`-ewp`) of older toolkits of CUDA 13.",
         "What compilers leave to the linker is the same in all of them, and the library links them.";

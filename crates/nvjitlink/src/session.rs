@@ -15,9 +15,14 @@ use cuweld::{Added, LinkError, Linker, Request};
 use cuweld_toolkit::{Cache, Search, Setup, ToolkitCompilers, Worker};
 use std::borrow::Cow;
 use std::ffi::c_int;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+/// The most that is read of what does not say how much it has.
+const MOST_WITHOUT_SIZE: u64 = 1 << 30;
 
 /// A link, from its creation to its end.
 #[derive(Debug)]
@@ -175,7 +180,7 @@ impl Session {
 
     /// Adds a file.
     pub fn add_file(&mut self, kind: c_int, name: &str) -> Outcome {
-        match std::fs::read(name) {
+        match read(name) {
             Ok(bytes) if bytes.is_empty() => {
                 self.logs.error(&format!("bad input: {name}"));
                 Outcome::InvalidInput
@@ -368,6 +373,20 @@ fn setup() -> Setup {
         launcher: std::env::var_os("CUWELD_COMPILER_LAUNCHER").filter(|program| !program.is_empty()).map(PathBuf::from),
         ..Setup::default()
     }
+}
+
+/// Reads a file; one that does not say how much it has, as far as one may go: a device or a pipe need not end.
+fn read(name: &str) -> io::Result<Vec<u8>> {
+    let mut file = File::open(name)?;
+    let known = file.metadata()?;
+    let mut bytes = Vec::new();
+    if known.is_file() && known.len() > 0 {
+        bytes.try_reserve_exact(usize::try_from(known.len()).unwrap_or(usize::MAX))?;
+        file.read_to_end(&mut bytes)?;
+    } else {
+        file.take(MOST_WITHOUT_SIZE).read_to_end(&mut bytes)?;
+    }
+    if known.is_file() || (bytes.len() as u64) < MOST_WITHOUT_SIZE { Ok(bytes) } else { Err(io::ErrorKind::FileTooLarge.into()) }
 }
 
 /// Where this library is, where the system says it.

@@ -9,6 +9,7 @@ use crate::elf::SymbolRecord;
 use crate::error::Error;
 use crate::info::{self, Record};
 use crate::note::{self, CudaInfo, Note, ToolNote};
+use crate::printable::printable;
 use crate::read::Section;
 use crate::relocation;
 use crate::section::{Contents, SectionType};
@@ -21,7 +22,7 @@ impl<'data> Dump<'_, 'data> {
         if section.data.is_empty() {
             return Ok(());
         }
-        writeln!(out, "\n[{}] '{}'", section.index, section.name)?;
+        writeln!(out, "\n[{}] '{}'", section.index, printable(section.name))?;
         match (section.kind().contents(), section.kind()) {
             (Contents::Symbols, _) => self.symbol_table(out, section),
             (Contents::Strings, _) => write_strings(out, section.data),
@@ -45,6 +46,7 @@ impl<'data> Dump<'_, 'data> {
         };
         for (index, symbol) in symbols.iter().enumerate() {
             let Symbol { name, binding, kind, value, size, .. } = symbol;
+            let name = printable(name);
             write!(out, "  [{index}] '{name}' {binding} {kind} {}", other_text(symbol))?;
             let place = symbol_section_text(self, symbol.section);
             writeln!(out, " in {place} value {value:#x} size {size:#x}")?;
@@ -161,14 +163,14 @@ impl<'data> Dump<'_, 'data> {
 
     fn prototype(&self, offset: u32) -> String {
         let text = self.file.strings().and_then(|strings| strings.get(offset)).unwrap_or("?");
-        format!("prototype {offset:#x} '{text}'")
+        format!("prototype {offset:#x} '{}'", printable(text))
     }
 }
 
 /// A symbol by index, with its name.
 fn symbol_name(symbols: &[Symbol<'_>], index: u32) -> String {
     match usize::try_from(index).ok().and_then(|index| symbols.get(index)) {
-        Some(symbol) => format!("{index} '{}'", symbol.name),
+        Some(symbol) => format!("{index} '{}'", printable(symbol.name)),
         None => format!("{index} ?"),
     }
 }
@@ -205,6 +207,7 @@ fn write_note(out: &mut String, note: &Note<'_>) -> fmt::Result {
     {
         writeln!(out, "    layout {}", word(0))?;
         let ToolNote { object, tool, version, build, options } = tool;
+        let [object, tool, version, build, options] = [object, tool, version, build, options].map(printable);
         return writeln!(
             out,
             "    object '{object}'\n    tool '{tool}'\n    version '{version}'\n    build '{build}'\n    options '{options}'"

@@ -5,8 +5,11 @@
 
 mod options;
 
+use crate::bytes::Bytes;
 use crate::messages::Messages;
+use crate::options::OptionsFiles;
 use crate::output;
+use crate::outputs::collision;
 use crate::start::ExitCode;
 use cuweld::diagnostics::{Diagnostic, Entry, Message, Renderer};
 use cuweld_toolkit::Search;
@@ -25,7 +28,8 @@ pub const NAME: &str = "fatbinary";
 
 /// Makes a fatbin, and returns the status to end with.
 pub fn run(words: Vec<OsString>, messages: &Messages) -> ExitCode {
-    let result = Asked::read(words.iter().cloned(), &|path| std::fs::read(path)).and_then(|asked| match asked {
+    let files = OptionsFiles::default();
+    let result = Asked::read(words.iter().cloned(), &|path| files.read(path)).and_then(|asked| match asked {
         Asked::Help => Ok(messages.print(options::HELP)),
         Asked::Version => Ok(messages.print(&crate::options::version())),
         Asked::Fatbin(arguments) if arguments.images.iter().any(|image| image.kind == ImageKind::Other) => hand_over(&words),
@@ -41,16 +45,21 @@ pub fn run(words: Vec<OsString>, messages: &Messages) -> ExitCode {
 fn make(arguments: &options::FatbinArguments) -> Result<(), String> {
     let read = |image: &Image| {
         let file = image.file.to_string_lossy();
-        std::fs::read(&image.file).map_err(|_| format!("Could not open input file '{file}'"))
+        Bytes::of(&image.file).map_err(|_| format!("Could not open input file '{file}'"))
     };
-    let files: Vec<Vec<u8>> = arguments.images.iter().map(read).collect::<Result<_, _>>()?;
+    let files: Vec<Bytes> = arguments.images.iter().map(read).collect::<Result<_, _>>()?;
     let mut fatbin = Builder::new(arguments.settings.clone());
     for (image, bytes) in arguments.images.iter().zip(&files) {
+        let bytes = bytes.as_ref();
         let added = match image.kind {
             ImageKind::Ptx => fatbin.ptx(image.architecture, bytes),
             ImageKind::Elf | ImageKind::Other => fatbin.cubin(image.architecture, bytes),
         };
         added.map_err(|unfit| format!("'{}' can not be put into the fatbin: {unfit}", image.file.display()))?;
+    }
+    let outputs = [&arguments.create, &arguments.embedded].into_iter().flatten().map(|path| path.as_path());
+    if let Some(message) = collision(outputs, arguments.images.iter().map(|image| image.file.as_path())) {
+        return Err(message.to_string());
     }
     let fatbin = fatbin.to_vec();
     let write = |path: &Path, bytes: &[u8]| {

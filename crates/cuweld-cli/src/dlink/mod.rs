@@ -10,7 +10,9 @@ use crate::inputs::{self, Files, RUNTIME_LIBRARY};
 use crate::libraries::Processor;
 use crate::link::{add_side_files, registrations, say_how_reading_went, trace_compilations};
 use crate::messages::{Messages, usage_diagnostic};
-use crate::options::{Architecture, InputItem, InputSource, Invocation, LinkArguments, SideFiles};
+use crate::options::{
+    Architecture, InputItem, InputSource, Invocation, LinkArguments, OptionsFiles, SideFiles, read_options_file,
+};
 use crate::output::Pending;
 use crate::outputs::{Outputs, not_written, writing_failed};
 use crate::progress::Progress;
@@ -69,7 +71,8 @@ impl From<Failure> for Stop {
 }
 
 fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Result<(), Stop> {
-    let mut asked = DeviceLinkArguments::read(words, &|path| std::fs::read(path)).map_err(Stop::Usage)?;
+    let files = OptionsFiles::default();
+    let mut asked = DeviceLinkArguments::read(words, &|path| files.read(path)).map_err(Stop::Usage)?;
     if asked.help {
         return Err(Stop::Said(messages.print(HELP)));
     }
@@ -259,8 +262,7 @@ fn arguments(
     if several {
         words.push("-report-arch".into());
     }
-    let read_file = &mut |path: &Path| std::fs::read(path);
-    match crate::options::parse(words.into_iter(), messages.is_nvlink(), read_file) {
+    match crate::options::parse(words.into_iter(), messages.is_nvlink(), &mut |path| read_options_file(path)) {
         Ok(Invocation::Link(arguments)) if matches!(arguments.architecture, Architecture::Real(_)) => Ok(*arguments),
         Ok(_) => Err(Stop::Usage("dlink links: for anything else, call cuweld without this word".into())),
         Err(error) => Err(Stop::Said(messages.usage_error(&error))),

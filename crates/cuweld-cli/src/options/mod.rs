@@ -35,7 +35,7 @@ pub use completions::completions;
 pub use help::{help, usage_lines, version};
 pub use manual::manual_page;
 pub use problem::{Found, Severity, UsageProblem};
-pub use scan::read_options_file;
+pub use scan::{OptionsFiles, read_options_file};
 pub use system::System;
 
 use std::ffi::OsString;

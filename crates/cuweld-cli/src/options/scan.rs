@@ -13,6 +13,7 @@ use super::table::{self, Id, Row, Takes};
 use super::text::{bytes, from_bytes, shown};
 use super::typed::{Item, Typed, Value};
 use super::words::{self, Stray};
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
@@ -32,6 +33,27 @@ pub fn read_options_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut contents = Vec::new();
     File::open(path)?.take(MOST_INCLUDED as u64 + 1).read_to_end(&mut contents)?;
     if contents.len() > MOST_INCLUDED { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(contents) }
+}
+
+/// Options files of command lines that are not for the scanner, and what they came to so far.
+#[derive(Default)]
+pub struct OptionsFiles {
+    included: Cell<usize>,
+}
+
+impl OptionsFiles {
+    /// Reads one more.
+    pub fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let contents = read_options_file(path)?;
+        let words = contents.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        self.included.set(self.included.get() + cost(words));
+        if self.included.get() > MOST_INCLUDED { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(contents) }
+    }
+}
+
+/// What an options file comes to.
+fn cost<'words>(words: impl Iterator<Item = &'words [u8]>) -> usize {
+    COST_OF_FILE + words.map(|word| COST_OF_WORD + word.len()).sum::<usize>()
 }
 
 /// How the scanner gets at the contents of a file.
@@ -162,7 +184,7 @@ impl Scanner<'_> {
 
     fn nested(&mut self, file: &OsStr, words: Vec<Vec<u8>>) -> Result<(), Problem> {
         self.typed.was_read_from(Path::new(file));
-        self.included += COST_OF_FILE + words.iter().map(|word| COST_OF_WORD + word.len()).sum::<usize>();
+        self.included += cost(words.iter().map(Vec::as_slice));
         if self.included > MOST_INCLUDED {
             return Err(Problem::TooManyOptionsFiles { file: shown(file) });
         }

@@ -3,6 +3,7 @@
 use super::arguments::Arguments;
 use super::{Ending, Failed, not_read, usage};
 use crate::bytes::Bytes;
+use cubin::printable::printable;
 use cubin::read::File;
 use cubin_diff::{Area, Difference};
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ impl Arguments {
         let mut text = String::new();
         if self.regenerated {
             let sorted = cubin_diff::regenerated(differences);
-            sorted.functions.iter().for_each(|name| _ = writeln!(text, "other code: '{name}'"));
+            sorted.functions.iter().for_each(|name| _ = writeln!(text, "other code: '{}'", printable(name)));
             differences = sorted.others;
         }
         text += &list(&differences, self.most);
@@ -52,7 +53,7 @@ fn list(differences: &[Difference], most: usize) -> String {
     }
     let mut text = String::new();
     for (area, differences) in by_area {
-        differences.iter().take(most).for_each(|difference| _ = writeln!(text, "{difference}"));
+        differences.iter().take(most).for_each(|difference| _ = writeln!(text, "{}", printable(&difference.to_string())));
         if let Some(more) = differences.len().checked_sub(most).filter(|more| *more > 0) {
             _ = writeln!(text, "{area}: {more} more");
         }

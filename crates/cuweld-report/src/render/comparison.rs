@@ -34,7 +34,7 @@ pub fn text_comparison(comparison: &Comparison) -> String {
                 _ = writeln!(out, "    was {}", one_line(old));
             }
             for each in &changed.changes {
-                let because = each.because.as_ref().map(|because| format!(": {because}")).unwrap_or_default();
+                let because = each.because.as_ref().map(|because| format!(": {}", one_line(because))).unwrap_or_default();
                 _ = writeln!(out, "    {}{because}", change(each));
             }
         }

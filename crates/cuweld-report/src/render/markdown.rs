@@ -1,7 +1,7 @@
 //! Reports and comparisons as Markdown, made to be a comment on a pull request.
 
 use super::number::{bytes, count, percent, plural};
-use super::sentences::{change, reasons};
+use super::sentences::{change, one_line, reasons};
 use super::text::TextOptions;
 use crate::compare::{ArchitectureChanges, Changed, Comparison, Total};
 use crate::model::{Architecture, Function, Kind, Report};
@@ -136,9 +136,8 @@ fn code(text: &str) -> String {
 /// A text that means itself in a table of Markdown.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in one_line(text).chars() {
         match letter {
-            letter if letter.is_control() => out.extend(letter.escape_default()),
             '|' | '<' | '>' | '&' | '*' | '_' | '`' | '~' | '[' | ']' | '\\' | '!' | '#' | '@' | ':' => {
                 out.push_str(&format!("&#{};", letter as u32))
             }
@@ -154,7 +153,7 @@ mod tests {
 
     #[test]
     fn names_are_no_markup() {
-        assert_eq!(plain("a|b\n<script>"), "a&#124;b\\n&#60;script&#62;");
+        assert_eq!(plain("a|b\n<script>"), "a&#124;b&#92;n&#60;script&#62;");
         assert_eq!(code("f(int *)"), "<code>f(int &#42;)</code>");
         assert_eq!(plain("@team ![x](y)"), "&#64;team &#33;&#91;x&#93;(y)");
     }

@@ -3,6 +3,7 @@
 use super::number::{bytes, count};
 use crate::compare::{Change, Quantity};
 use crate::model::{Architecture, Function};
+use cuweld::diagnostics::printable;
 
 /// Who forces the numbers of a kernel, a sentence each.
 pub(crate) fn reasons(architecture: &Architecture, kernel: &Function) -> Vec<String> {
@@ -44,11 +45,7 @@ pub(crate) fn short(architecture: &Architecture, index: u32) -> String {
 
 /// A name that came from a stranger, so that it stays on its line and does nothing to a terminal.
 pub(crate) fn one_line(name: &str) -> String {
-    if !name.chars().any(char::is_control) {
-        return name.to_owned();
-    }
-    let shown = |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() };
-    name.chars().map(shown).collect()
+    printable(name).replace('\t', "\\t")
 }
 
 /// A change in numbers: `registers 24 -> 36`.

@@ -26,13 +26,20 @@ const SHOWN_BLOCK: u32 = 256;
 pub fn text(report: &Report, options: &TextOptions) -> String {
     let mut out = String::new();
     for file in &report.files {
-        _ = writeln!(out, "{}: {}, {}, of which device code {}", file.name, file.kind, bytes(file.bytes), bytes(file.device));
+        _ = writeln!(
+            out,
+            "{}: {}, {}, of which device code {}",
+            one_line(&file.name),
+            file.kind,
+            bytes(file.bytes),
+            bytes(file.device)
+        );
         for other in &file.others {
             let entries = plural(other.count as usize, "entry", "entries");
             _ = writeln!(out, "  {} {}: {entries}, {}", other.kind, other.architecture, bytes(other.stored));
         }
         for problem in &file.problems {
-            _ = writeln!(out, "  not read: {problem}");
+            _ = writeln!(out, "  not read: {}", one_line(problem));
         }
     }
     for architecture in &report.architectures {
@@ -68,7 +75,7 @@ fn list(out: &mut String, architecture: &Architecture, options: &TextOptions) {
         }
         for removed in &link.removed {
             let Removed { demangled, bytes: size, reason, .. } = removed;
-            _ = writeln!(out, "  removed {}, {}: {reason}", one_line(demangled), bytes(*size));
+            _ = writeln!(out, "  removed {}, {}: {}", one_line(demangled), bytes(*size), one_line(reason));
         }
     }
     let mut sorted: Vec<(u32, &Function)> = architecture.kernels().collect();

@@ -2,13 +2,12 @@
 
 mod expansion;
 mod message;
-mod printable;
 mod render;
 mod spelling;
 
+pub use cubin::printable::printable;
 pub use expansion::Expansion;
 pub use message::{Family, Message, MessageCode};
-pub use printable::printable;
 pub use render::{Renderer, Style};
 pub use spelling::edit_distance;
 

@@ -7,7 +7,7 @@ use crate::phases::finalize::Output;
 use crate::phases::load::{InputSymbol, Place, SPACE_SHARED};
 use crate::phases::merge::{Local, OutputSection, Placement};
 use crate::phases::number::{Entries, Extent, FileSection};
-use crate::phases::relocate::{MISSING_VARIABLE, is_missing_from_relocatable};
+use crate::phases::relocate::{MISSING_VARIABLE, is_answered_early, is_missing_from_relocatable};
 use crate::phases::resolve::{Symbol, is_dynamic, is_internal, is_shared_variable};
 use crate::views::View;
 use cubin::elf::{SHN_COMMON, SHN_LORESERVE, SHN_XINDEX, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SymbolRecord};
@@ -263,6 +263,7 @@ impl Output<'_, '_> {
             // Where there are two views, variables that the driver provides have a type of their own.
             SymbolKind::OBJECT | SymbolKind::CUDA_OBJECT if self.is_left_to_driver(symbol, view) => SymbolKind::CUDA_OBJECT,
             SymbolKind::CUDA_OBJECT if self.options.is_for_driver() && view.is_machine() => SymbolKind::OBJECT,
+            SymbolKind::OBJECT if is_answered_early(symbol, self.options) => SymbolKind::CUDA_OBJECT,
             kind => kind,
         }
     }
@@ -389,6 +390,7 @@ impl Output<'_, '_> {
         let value = match view {
             _ if is_dynamic(symbol) => self.layout.shared().declared_align(id).unwrap_or(0),
             _ if is_missing_from_relocatable(symbol, self.options) => MISSING_VARIABLE,
+            _ if is_answered_early(symbol, self.options) => self.size_of_constants(),
             View::Mercury => self.inputs.symbols()[symbol.first].value,
             _ => self.inputs.machine_symbol(symbol.first).value,
         };

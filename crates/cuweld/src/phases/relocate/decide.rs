@@ -106,10 +106,7 @@ impl Planned<'_, '_> {
                 Decision::ApplyUnrecorded(Patch { add: true, ..reference.patch(self.options.reserved_for_tools() + offset) })
             }
             (Home::TextureSlot, Expression::BankOffset) => self.settle_slot(reference, id, kept),
-            (Home::Linker, _) => {
-                let size = self.size_of_constants();
-                Decision::ApplyUnrecorded(Patch { value: size, ..reference.patch(size) })
-            }
+            (Home::Linker, _) => self.settle_question(reference),
             (Home::Data, Expression::ConstantOffset | Expression::BankOffset) => self.settle_constant(reference, id, kept),
             // Data that holds the address of a constant means its offset in the bank. A debugger wants to know more.
             (Home::Data, Expression::Address) if !reference.is_debug => self.settle_constant(reference, id, kept),
@@ -245,8 +242,14 @@ impl Planned<'_, '_> {
         Some(Constant { offset: offset + row.value, bank, is_moved })
     }
 
+    /// Answers a question to the linker: there is only one.
+    pub(super) fn settle_question(&self, reference: &Reference<'_, '_>) -> Decision {
+        let size = self.size_of_constants();
+        Decision::ApplyUnrecorded(Patch { value: size, ..reference.patch(size) })
+    }
+
     /// The size of the module's constants, which the device runtime library asks for; all ones if there are none.
-    fn size_of_constants(&self) -> u64 {
+    pub(crate) fn size_of_constants(&self) -> u64 {
         let is_constants = |section: &OutputSection<'_>| section.kind.memory(section) == Some(Memory::Constants(USER_CONSTANTS));
         let mut sections = self.plan.sections().enumerate().filter(|(_, section)| is_constants(section));
         sections.next().map_or(u64::MAX, |(id, _)| self.layout.size(id))

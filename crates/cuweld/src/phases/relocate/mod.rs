@@ -24,7 +24,7 @@ use cubin::relocation::RelocationType;
 use cubin::symbol::SymbolKind;
 pub use outcomes::SectionOutcome;
 use outcomes::{OutcomeRun, Outcomes};
-pub use relocatable::{MISSING_VARIABLE, is_missing_from_relocatable};
+pub use relocatable::{MISSING_VARIABLE, is_answered_early, is_missing_from_relocatable};
 use std::cmp::Reverse;
 
 /// What is left of the relocations, and what has to be written into the sections.

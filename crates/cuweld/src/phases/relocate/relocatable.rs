@@ -10,7 +10,7 @@ use crate::id::SymbolId;
 use crate::imitations::Imitation;
 use crate::options::Options;
 use crate::phases::load::Place;
-use crate::phases::resolve::{Symbol, is_dynamic, is_shared_variable, is_texture};
+use crate::phases::resolve::{Symbol, is_dynamic, is_leftover, is_shared_variable, is_texture};
 use crate::phases::stages::Planned;
 use cubin::relocation::Expression;
 use cubin::section::SectionType;
@@ -27,6 +27,11 @@ pub fn is_missing_from_relocatable(symbol: &Symbol, options: &Options) -> bool {
     is_missing
         && options.settles_early(Imitation::RelocatableMissingVariables)
         && matches!(space(symbol), Space::Global | Space::Constant)
+}
+
+/// Whether a symbol is a question that a relocatable output like the reference linker's has an answer to.
+pub fn is_answered_early(symbol: &Symbol, options: &Options) -> bool {
+    is_leftover(symbol) && options.settles_early(Imitation::RelocatableConstantsSize)
 }
 
 fn space(symbol: &Symbol) -> Space {
@@ -62,6 +67,9 @@ impl Planned<'_, '_> {
         let is_missing = symbol.definition.is_none() && is_shared_variable(symbol) && !is_dynamic(symbol);
         if symbol.function.is_some() || symbol.binding == Binding::WEAK || is_missing {
             return Decision::Keep(kept);
+        }
+        if is_answered_early(symbol, self.options) {
+            return self.settle_question(reference);
         }
         if let (true, Some(kernel)) = (is_dynamic(symbol), reference.section.code_of())
             && self.layout.shared().instance(kernel).is_some()

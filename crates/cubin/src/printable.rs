@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 /// A text in one line that shows what it holds and does nothing else.
+#[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     // Names of the usual kind need no second look.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t')) || !text.chars().any(acts) {
