@@ -17,6 +17,7 @@ use crate::phases::resolve::Fate;
 use crate::views::View;
 use cubin::capsule::Capsule;
 use cubin::mercury::Places;
+use cubin::release::Rule;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
@@ -109,9 +110,13 @@ impl<'data> Facts<'_, 'data> {
         let linked = live_ranges(linked).into_iter().find(|(other, _)| *other == name).map(|(_, ranges)| ranges);
         let linked = linked.unwrap_or_default();
         let word = |place: Option<u64>| place.and_then(|place| u32::try_from(place).ok()).unwrap_or(0);
+        let start = |place| match self.inputs().release().has(Rule::LiveRangesStartInTime) {
+            true => places.machine_last(place),
+            false => places.machine_until(place),
+        };
         let bounds = |key, index| {
             let span: Option<&Span> = linked.get(key).and_then(|spans| spans.get(index));
-            let range = span.map(|span| [places.machine_last(span.bounds.start.into()), places.machine(span.bounds.end.into())]);
+            let range = span.map(|span| [start(span.bounds.start.into()), places.machine_main(span.bounds.end.into())]);
             range.map_or([0, 0], |range| range.map(word))
         };
         let spans = ranges.iter().flat_map(|(key, spans)| spans.iter().enumerate().map(move |span| (*key, span)));
