@@ -153,7 +153,8 @@ impl Places {
     }
 
     fn at(&self, mercury: u64) -> Option<&Place> {
-        self.instructions.iter().find(|place| place.mercury == mercury)
+        let index = self.instructions.partition_point(|place| place.mercury < mercury);
+        self.instructions.get(index).filter(|place| place.mercury == mercury)
     }
 
     /// Behind the machine code of what is before a place, where a Mercury instruction starts or all Mercury code ends.
@@ -183,7 +184,8 @@ impl Places {
     /// The machine code of the first Mercury instruction that starts at a place or behind it; none behind the last one.
     #[must_use]
     pub fn machine_from(&self, mercury: u64) -> Option<u64> {
-        self.instructions.iter().find(|place| place.mercury >= mercury).map(|place| place.first)
+        let index = self.instructions.partition_point(|place| place.mercury < mercury);
+        self.instructions.get(index).map(|place| place.first)
     }
 }
 
