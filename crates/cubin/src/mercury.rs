@@ -63,6 +63,20 @@ fn length(instruction: &[u8]) -> Option<u64> {
     }
 }
 
+/// Machine instructions behind the one that a Mercury instruction stands for: fences report errors and invalidate caches (ERRBAR, CGAERRBAR,
+/// CCTL). What is in front of it fills up, or orders shared memory.
+const BEHIND: [u16; 3] = [0x9ab, 0x5ab, 0x98f];
+
+/// Which of the machine instructions from `first` to `last` a Mercury instruction stands for.
+fn main_instruction(code: &[u8], first: u64, last: u64) -> u64 {
+    let opcode = |at: u64| code.get(usize::try_from(at).ok()?..)?.first_chunk().map(|&bytes| u16::from_le_bytes(bytes) & 0xfff);
+    let mut main = last;
+    while main > first && opcode(main).is_some_and(|opcode| BEHIND.contains(&opcode)) {
+        main -= INSTRUCTION_SIZE;
+    }
+    main
+}
+
 /// Where the Mercury instructions of a function start, and where the machine instructions are that they became.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
@@ -79,14 +93,18 @@ struct Place {
     before: u64,
     /// The first machine instruction.
     first: u64,
-    /// The last one. What only fills up belongs to the instruction before it, except at the end.
+    /// The one that it stands for.
+    main: u64,
+    /// The last one.
     last: u64,
+    /// The last one before the one that the next Mercury instruction stands for, or before what fills up at the end.
+    until: u64,
 }
 
 impl Places {
     /// The places in a function, as far as they are known: its capsule, its machine code, and the size of its Mercury code.
     pub fn new(capsule: Capsule<'_>, code: &[u8], mercury_size: u64) -> Result<Self> {
-        let (mut lengths, mut groups, mut end) = (Vec::new(), Vec::<[u64; 3]>::new(), None);
+        let (mut lengths, mut groups, mut end) = (Vec::new(), Vec::<[u64; 5]>::new(), None);
         capsule.walk(|machine, token| {
             let [start, last] =
                 [machine.start, machine.end.saturating_sub(1)].map(|index| index.saturating_mul(INSTRUCTION_SIZE));
@@ -94,13 +112,13 @@ impl Places {
             let instruction = usize::try_from(start).ok().and_then(|start| code.get(start..)).filter(|it| !it.is_empty());
             end = Some((mercury_size, start)).filter(|_| token.length == Some(0));
             if let Some(instruction) = instruction.filter(|_| token.length != Some(0)) {
-                let before = groups.last_mut().map_or(start, |[.., end]| {
-                    let before = end.saturating_add(INSTRUCTION_SIZE);
-                    *end = start.saturating_sub(INSTRUCTION_SIZE);
-                    before
+                let main = main_instruction(code, start, last);
+                let before = groups.last_mut().map_or(start, |[.., last, until]| {
+                    *until = main.saturating_sub(INSTRUCTION_SIZE);
+                    last.saturating_add(INSTRUCTION_SIZE)
                 });
                 lengths.push(token.length.or_else(|| length(instruction)));
-                groups.push([before, start, last]);
+                groups.push([before, start, main, last, last]);
             }
         })?;
         let known: u64 = lengths.iter().flatten().sum();
@@ -110,7 +128,14 @@ impl Places {
         {
             lengths[index] = mercury_size.checked_sub(known);
         }
-        let place = |(mercury, &[before, first, last]): (u64, &[u64; 3])| Place { mercury, before, first, last };
+        let place = |(mercury, &[before, first, main, last, until]): (u64, &[u64; 5])| Place {
+            mercury,
+            before,
+            first,
+            main,
+            last,
+            until,
+        };
         let from_start = lengths.iter().scan(Some(0), |place: &mut Option<u64>, length| {
             let here = (*place)?;
             *place = length.map(|length| here + length);
@@ -128,19 +153,26 @@ impl Places {
     }
 
     fn at(&self, mercury: u64) -> Option<&Place> {
-        self.instructions.iter().find(|place| place.mercury == mercury)
-    }
-
-    /// The machine code of the Mercury instruction at a place; none if there is none, or if that is not known.
-    #[must_use]
-    pub fn machine(&self, mercury: u64) -> Option<u64> {
-        self.at(mercury).map(|place| place.first)
+        let index = self.instructions.partition_point(|place| place.mercury < mercury);
+        self.instructions.get(index).filter(|place| place.mercury == mercury)
     }
 
     /// Behind the machine code of what is before a place, where a Mercury instruction starts or all Mercury code ends.
     #[must_use]
     pub fn machine_behind(&self, mercury: u64) -> Option<u64> {
         self.at(mercury).map(|place| place.before).or_else(|| self.end.filter(|end| end.0 == mercury).map(|end| end.1))
+    }
+
+    /// The machine instruction that the Mercury instruction at a place stands for; none if there is none, or if that is not known.
+    #[must_use]
+    pub fn machine_main(&self, mercury: u64) -> Option<u64> {
+        self.at(mercury).map(|place| place.main)
+    }
+
+    /// The last machine instruction before the one that the next Mercury instruction stands for, likewise.
+    #[must_use]
+    pub fn machine_until(&self, mercury: u64) -> Option<u64> {
+        self.at(mercury).map(|place| place.until)
     }
 
     /// The last machine instruction of the Mercury instruction at a place, likewise.
@@ -152,7 +184,8 @@ impl Places {
     /// The machine code of the first Mercury instruction that starts at a place or behind it; none behind the last one.
     #[must_use]
     pub fn machine_from(&self, mercury: u64) -> Option<u64> {
-        self.instructions.iter().find(|place| place.mercury >= mercury).map(|place| place.first)
+        let index = self.instructions.partition_point(|place| place.mercury < mercury);
+        self.instructions.get(index).map(|place| place.first)
     }
 }
 
@@ -204,19 +237,32 @@ mod tests {
         assert_eq!(starts(&[0x981], 0)?, [(0, 0)]);
         let known = places(&[0x981, 0x202, 0x210], 80)?;
         assert_eq!([0, 16, 32, 48, 49].map(|place| known.machine_from(place)), [Some(0), Some(16), Some(16), Some(32), None]);
-        assert_eq!([0, 16, 32].map(|place| known.machine(place)), [Some(0), None, Some(16)]);
+        assert_eq!([0, 16, 32].map(|place| known.machine_last(place)), [Some(0), None, Some(16)]);
         Ok(())
     }
 
     #[test]
-    fn what_fills_up_belongs_to_the_instruction_before_it() -> Result<()> {
+    fn what_fills_up_stands_for_no_instruction() -> Result<()> {
         // An instruction, three to fill up, another instruction, and two to fill up.
         let data = [7, 0, 0, 0, 1, 0, 0, 0xc0, 4, 0, 0, 0, 0b101, 0, 0, 0, 0xd0, 1, 0x50, 1];
         let code = [0x202, 0x918, 0x918, 0x918, 0x202, 0x947, 0x918].map(|opcode| instruction(opcode, 0)).concat();
         let places = Places::new(Capsule::new(&data)?, &code, 32)?;
-        assert_eq!([0, 16].map(|place| places.machine(place)), [Some(0), Some(64)]);
-        assert_eq!([0, 16].map(|place| places.machine_last(place)), [Some(48), Some(64)]);
+        assert_eq!([0, 16].map(|place| places.machine_main(place)), [Some(0), Some(64)]);
+        assert_eq!([0, 16].map(|place| places.machine_last(place)), [Some(0), Some(64)]);
+        assert_eq!([0, 16].map(|place| places.machine_until(place)), [Some(48), Some(64)]);
         assert_eq!([0, 16, 24, 32].map(|place| places.machine_behind(place)), [Some(0), Some(16), None, Some(80)]);
+        Ok(())
+    }
+    #[test]
+    fn a_fence_stands_for_what_orders_memory() -> Result<()> {
+        // An instruction, and a fence: shared memory, two barriers, errors, caches.
+        let data = [7, 0, 0, 0, 1, 0, 0, 0xc0, 2, 0, 0, 0, 0b01, 0, 0, 0, 0xd1, 2, 0x41, 0, 0, 0];
+        let code = [0x202, 0x984, 0x992, 0x992, 0x9ab, 0x98f].map(|opcode| instruction(opcode, 0)).concat();
+        let places = Places::new(Capsule::new(&data)?, &code, 32)?;
+        assert_eq!([0, 16].map(|place| places.machine_main(place)), [Some(0), Some(48)]);
+        assert_eq!([0, 16].map(|place| places.machine_last(place)), [Some(0), Some(80)]);
+        assert_eq!([0, 16].map(|place| places.machine_until(place)), [Some(32), Some(80)]);
+        assert_eq!(places.machine_behind(16), Some(16));
         Ok(())
     }
 }

@@ -215,6 +215,8 @@ rules! {
         "Dynamic shared memory starts at a multiple of its section's alignment, not of 16.";
     OpportunisticFinalizationImplied 131
         "`.nv.compat` does not say that opportunistic finalization is enabled.";
+    LiveRangesStartInTime 131
+        "A live range starts with the last machine instruction of its Mercury instruction, not with what fills up behind it or in the next one.";
     TensorCoreGenerationByAll 131
         "`.nv.compat` says which tensor core instructions are used only if every object does.";
     FastPathInOneView 132

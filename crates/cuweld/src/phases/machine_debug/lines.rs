@@ -205,11 +205,17 @@ fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) ->
     let lines: HashMap<i64, i64> = rows.iter().map(|row| (row.place, row.line)).collect();
     let mut seen = HashSet::new();
     let mut out = sequence.get(..ADDRESS + 8)?.to_vec();
-    let (mut place, mut line) = (0, 1);
+    let (mut place, mut line, mut after_start) = (0, 1, 0);
     for row in rows.iter().filter(|row| row.is_prologue || seen.insert(row.place)) {
-        row.before.iter().for_each(|bytes| out.extend_from_slice(bytes));
         let next = lines.get(&row.place).copied().unwrap_or(row.line);
         let (steps, step) = (next - line, row.place - place);
+        let is_second = after_start == 1;
+        after_start += i32::from(!row.is_prologue);
+        // A row that changes nothing is left out, but not the second one behind the function's start.
+        if steps == 0 && step != 0 && row.before.is_empty() && !row.is_prologue && !is_second {
+            continue;
+        }
+        row.before.iter().for_each(|bytes| out.extend_from_slice(bytes));
         let special = steps - encoding.line_base + encoding.line_range * step + i64::from(encoding.opcode_base);
         let fits = step == STEP && steps != 0 && (0..encoding.line_range).contains(&(steps - encoding.line_base));
         if let Some(special) = u8::try_from(special).ok().filter(|_| fits) {
@@ -339,6 +345,15 @@ mod tests {
         let start = [0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 3, 19, 1, 2, 0x10, 1];
         let sequence = [&start[..], &[2, 0x30, 0, 1, 1]].concat();
         let translated = [&start[..], &[2, 0xf0, 0, 0, 1, 1]].concat();
+        assert_eq!(translate(&sequence, ENCODING, &places()?, 0x80), Some(translated));
+        Ok(())
+    }
+
+    #[test]
+    fn a_row_that_changes_nothing_is_left_out() -> cubin::Result<()> {
+        let start = [0, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0, 4, 1, 3, 19, 1];
+        let sequence = [&start[..], &[2, 0x10, 1, 2, 0x10, 1, 2, 0x10, 0, 1, 1]].concat();
+        let translated = [&start[..], &[2, 0x10, 1, 2, 0xf0, 0, 0, 1, 1]].concat();
         assert_eq!(translate(&sequence, ENCODING, &places()?, 0x80), Some(translated));
         Ok(())
     }

@@ -6,7 +6,7 @@
 //! The reference linker makes the machine's side from the linked view: it takes each offset for one in the Mercury code of the prevailing
 //! definition, and looks up the offset in its machine code. So a function that is shorter there than in its own object ends where it ends,
 //! which is right, but one that is longer ends too early, and ranges of registers are those of other code, or leftovers of memory where no
-//! instruction starts at the offset. Of live ranges, it has those of the first object that has any, and empty ones for all others, even where
+//! instruction starts at the offset. A live range ends at the machine instruction that a Mercury instruction stands for. Of live ranges, it has those of the first object that has any, and empty ones for all others, even where
 //! these are of another function of the same name that is local to its object. Where files are compared, this is imitated, except for the
 //! leftovers.
 
@@ -17,6 +17,7 @@ use crate::phases::resolve::Fate;
 use crate::views::View;
 use cubin::capsule::Capsule;
 use cubin::mercury::Places;
+use cubin::release::{Release, Rule};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
@@ -80,6 +81,10 @@ impl<'data> Facts<'_, 'data> {
             .filter(|&symbol| inputs.symbols()[symbol].is_function())
             .map(|symbol| (inputs.symbols()[symbol].name, symbol))
             .collect();
+        // What was compiled before that rule starts later than what is compiled since.
+        let since = |release: &Release| release.has(Rule::LiveRangesStartInTime);
+        let compiled = inputs.files()[file].toolkit.map(Release::for_toolkit);
+        let starts_late = since(inputs.release()) && !compiled.is_some_and(since);
         let mut out = machine.to_vec();
         for (name, ranges) in live_ranges(machine) {
             let Some(&symbol) = std::str::from_utf8(name).ok().and_then(|name| functions.get(name)) else { continue };
@@ -87,12 +92,14 @@ impl<'data> Facts<'_, 'data> {
             let is_first = described.insert(name);
             let imitates = self.planned.options.imitates(Imitation::RangesOfReplacedDefinitions);
             let is_current = self.subject(symbol, file).is_some_and(|subject| subject.is_current);
-            if is_current && (is_first || !imitates) {
-                continue;
-            }
-            let spans = match self.defined_otherwise(symbol).filter(|_| is_first && imitates) {
-                Some(function) => self.placed(&ranges, linked, name, function),
-                None => ranges.values().flatten().map(|span| (span.at, [0, 0])).collect(),
+            let spans = if is_current && (is_first || !imitates) {
+                let Some(function) = self.planned.resolution.function(symbol).filter(|_| starts_late) else { continue };
+                let keep = |span: &Span, [start, _]: [Option<u32>; 2]| [start.unwrap_or(span.bounds.start), span.bounds.end];
+                self.placed(&ranges, linked, name, function, keep)
+            } else if let Some(function) = self.defined_otherwise(symbol).filter(|_| is_first && imitates) {
+                self.placed(&ranges, linked, name, function, |_, places| places.map(Option::unwrap_or_default))
+            } else {
+                ranges.values().flatten().map(|span| (span.at, [0, 0])).collect()
             };
             for (at, bounds) in spans {
                 if let Some(field) = out.get_mut(at..at + RANGE_SIZE) {
@@ -103,19 +110,34 @@ impl<'data> Facts<'_, 'data> {
         out
     }
 
-    /// The live ranges of another definition in the code of the prevailing one, by their offsets in the section.
-    fn placed(&self, ranges: &Ranges<'_>, linked: &[u8], name: &[u8], function: FunctionId) -> Vec<(usize, [u32; 2])> {
+    /// Live ranges of the Mercury code in the machine code of the prevailing definition, by their offsets in the section: what `settle` makes of
+    /// a range of the machine's section and of what is known of its bounds.
+    fn placed(
+        &self,
+        ranges: &Ranges<'_>,
+        linked: &[u8],
+        name: &[u8],
+        function: FunctionId,
+        settle: impl Fn(&Span, [Option<u32>; 2]) -> [u32; 2],
+    ) -> Vec<(usize, [u32; 2])> {
         let places = self.places(function);
         let linked = live_ranges(linked).into_iter().find(|(other, _)| *other == name).map(|(_, ranges)| ranges);
         let linked = linked.unwrap_or_default();
-        let word = |place: Option<u64>| place.and_then(|place| u32::try_from(place).ok()).unwrap_or(0);
-        let bounds = |key, index| {
-            let span: Option<&Span> = linked.get(key).and_then(|spans| spans.get(index));
-            let range = span.map(|span| [places.machine_last(span.bounds.start.into()), places.machine(span.bounds.end.into())]);
-            range.map_or([0, 0], |range| range.map(word))
+        let start = |place| match self.inputs().release().has(Rule::LiveRangesStartInTime) {
+            true => places.machine_last(place),
+            false => places.machine_until(place),
         };
+        let bounds = |key, index| {
+            let span: &Span = linked.get(key)?.get(index)?;
+            Some([start(span.bounds.start.into()), places.machine_main(span.bounds.end.into())])
+        };
+        let word = |place: u64| u32::try_from(place).ok();
         let spans = ranges.iter().flat_map(|(key, spans)| spans.iter().enumerate().map(move |span| (*key, span)));
-        spans.map(|(key, (index, span))| (span.at, bounds(key, index))).collect()
+        let settled = spans.map(|(key, (index, span))| {
+            let known = bounds(key, index).unwrap_or_default();
+            (span.at, settle(span, known.map(|place| place.and_then(word))))
+        });
+        settled.collect()
     }
 }
 
