@@ -63,6 +63,17 @@ fn length(instruction: &[u8]) -> Option<u64> {
     }
 }
 
+/// The opcode of the machine instruction at a place.
+fn opcode(code: &[u8], place: u64) -> Option<u16> {
+    Some(u16::from_le_bytes(*code.get(usize::try_from(place).ok()?..)?.first_chunk()?) & 0xfff)
+}
+
+/// The first machine instruction from a place on that is of the kind of the last one.
+fn main(code: &[u8], first: u64, last: u64) -> u64 {
+    let kind = opcode(code, last);
+    (first..last).step_by(INSTRUCTION_SIZE as usize).find(|&place| opcode(code, place) == kind).unwrap_or(last)
+}
+
 /// Where the Mercury instructions of a function start, and where the machine instructions are that they became.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
@@ -79,6 +90,8 @@ struct Place {
     before: u64,
     /// The first machine instruction.
     first: u64,
+    /// The one that does what the Mercury instruction does, behind others that prepare it: the first of the kind of the last.
+    main: u64,
     /// The last one. What only fills up belongs to the instruction before it, except at the end.
     last: u64,
 }
@@ -86,7 +99,7 @@ struct Place {
 impl Places {
     /// The places in a function, as far as they are known: its capsule, its machine code, and the size of its Mercury code.
     pub fn new(capsule: Capsule<'_>, code: &[u8], mercury_size: u64) -> Result<Self> {
-        let (mut lengths, mut groups, mut end) = (Vec::new(), Vec::<[u64; 3]>::new(), None);
+        let (mut lengths, mut groups, mut end) = (Vec::new(), Vec::<[u64; 4]>::new(), None);
         capsule.walk(|machine, token| {
             let [start, last] =
                 [machine.start, machine.end.saturating_sub(1)].map(|index| index.saturating_mul(INSTRUCTION_SIZE));
@@ -100,7 +113,7 @@ impl Places {
                     before
                 });
                 lengths.push(token.length.or_else(|| length(instruction)));
-                groups.push([before, start, last]);
+                groups.push([before, start, main(code, start, last), last]);
             }
         })?;
         let known: u64 = lengths.iter().flatten().sum();
@@ -110,7 +123,7 @@ impl Places {
         {
             lengths[index] = mercury_size.checked_sub(known);
         }
-        let place = |(mercury, &[before, first, last]): (u64, &[u64; 3])| Place { mercury, before, first, last };
+        let place = |(mercury, &[before, first, main, last]): (u64, &[u64; 4])| Place { mercury, before, first, main, last };
         let from_start = lengths.iter().scan(Some(0), |place: &mut Option<u64>, length| {
             let here = (*place)?;
             *place = length.map(|length| here + length);
@@ -131,22 +144,22 @@ impl Places {
         self.instructions.iter().find(|place| place.mercury == mercury)
     }
 
-    /// The machine code of the Mercury instruction at a place; none if there is none, or if that is not known.
+    /// The machine instruction that does what the Mercury instruction at a place does; none if there is none, or if that is not known.
     #[must_use]
     pub fn machine(&self, mercury: u64) -> Option<u64> {
-        self.at(mercury).map(|place| place.first)
-    }
-
-    /// Behind the machine code of what is before a place, where a Mercury instruction starts or all Mercury code ends.
-    #[must_use]
-    pub fn machine_behind(&self, mercury: u64) -> Option<u64> {
-        self.at(mercury).map(|place| place.before).or_else(|| self.end.filter(|end| end.0 == mercury).map(|end| end.1))
+        self.at(mercury).map(|place| place.main)
     }
 
     /// The last machine instruction of the Mercury instruction at a place, likewise.
     #[must_use]
     pub fn machine_last(&self, mercury: u64) -> Option<u64> {
         self.at(mercury).map(|place| place.last)
+    }
+
+    /// Behind the machine code of what is before a place, where a Mercury instruction starts or all Mercury code ends.
+    #[must_use]
+    pub fn machine_behind(&self, mercury: u64) -> Option<u64> {
+        self.at(mercury).map(|place| place.before).or_else(|| self.end.filter(|end| end.0 == mercury).map(|end| end.1))
     }
 
     /// The machine code of the first Mercury instruction that starts at a place or behind it; none behind the last one.
@@ -206,6 +219,14 @@ mod tests {
         assert_eq!([0, 16, 32, 48, 49].map(|place| known.machine_from(place)), [Some(0), Some(16), Some(16), Some(32), None]);
         assert_eq!([0, 16, 32].map(|place| known.machine(place)), [Some(0), None, Some(16)]);
         Ok(())
+    }
+
+    #[test]
+    fn an_instruction_is_where_its_own_kind_starts() {
+        let code = [0x992, 0x9ab, 0x5ab, 0x94d, 0x202, 0x202].map(|opcode| instruction(opcode, 0)).concat();
+        assert_eq!(main(&code, 0, 48), 48);
+        assert_eq!(main(&code, 64, 80), 64);
+        assert_eq!(main(&code, 64, 64), 64);
     }
 
     #[test]
