@@ -133,9 +133,9 @@ imitations! {
     RangesOfReplacedDefinitions "13.0" in Two, ["weak_debug" "same_static_function_debug"],
         "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one, and has live ranges of registers for one function of a name.",
         "They are wrong.";
-    JumpTablesOfReplacedDefinitions "13.0" to "13.4" in Two, ["weak_jump_tables"],
+    JumpTablesOfReplacedDefinitions "13.0" to "13.4" in Two, ["weak_jump_tables" "weak_jump_tables_shorter"],
         "From `sm_100` on, keeps the relocations of jump tables of a weak function that was replaced.",
-        "They end the link with an error where the new table is smaller, and send branches astray otherwise.";
+        "They end the link with an error where the new table is a kernel's and smaller, and send branches astray otherwise.";
     BarriersOfOldKernels "13.0", ["old_barriers"],
         "Says of a kernel of CUDA 12 how many barriers the functions use that it calls, where any has a record of it, and leaves the kernel's own number in its section's flags. Of such functions that a program's only kernel does not reach, it counts none.",
         "The largest number is right, wherever it was said.";

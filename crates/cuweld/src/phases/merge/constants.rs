@@ -47,7 +47,7 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     slot.retired = slot.only_lost;
     let section = &mut walk.plan.sections[slot.section];
     // The reference linker keeps the relocations of Mercury jump tables that are gone: it ends with an error where the new table
-    // is smaller, and writes the old offsets into the new one otherwise.
+    // is a kernel's and smaller, and writes the old offsets into the new one otherwise.
     if walk.facts.options.imitates(Imitation::JumpTablesOfReplacedDefinitions) {
         section.pieces.replace();
     } else {
@@ -219,6 +219,10 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     }
     for piece in pieces.iter() {
         walk.plan.placement[piece.section] = Some(Placement::InBanks { offset: offset + piece.offset });
+    }
+    // Nor is anything left of what is behind the end of tables that replaced others.
+    for piece in pieces.with_replaced().filter(|piece| piece.is_replaced) {
+        walk.plan.taken.insert(piece.section, size.saturating_sub(piece.offset));
     }
     abandon(walk, section);
     if let Some(lost) = walk.constants.get(&function).and_then(|slot| slot.lost_offset) {
