@@ -70,9 +70,9 @@ imitations! {
     ConstantsOfThirdDefinitions "13.0" in One, ["weak_kernel_constants"],
         "Where a kernel's first definition has no compiler-made constants, a later one that is discarded has some, and another with some takes the first one's place, gathers those of the functions that it calls in a section of their own. `-v` does not list the kernel's.",
         "Both sections start where the bank does, and code reads the wrong ones.";
-    NullSymbolValue "13.0", [],
-        "Takes labels of removed code for the null symbol, which has the offset of some constant when used kernels are known.",
-        "Debug information of code that is gone has no address.";
+    NullSymbolValue "13.0", ["debug_label_null_symbol"],
+        "Leaves the offset of a constant in the null symbol, that of a discarded definition, or of some constant when host code tells which kernels are used, and takes labels of removed code for that symbol.",
+        "The null symbol has no address, and neither has code that is gone.";
     LoneKernelKeepsItsOwn "13.0", ["sparsity_one_kernel"],
         "Does not raise a program's only entry function to what the functions need that it calls.",
         "The driver prepares too little.";

@@ -226,7 +226,14 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     }
     abandon(walk, section);
     if let Some(lost) = walk.constants.get(&function).and_then(|slot| slot.lost_offset) {
-        walk.plan.null_symbol_value = offset + lost;
+        leave_in_null_symbol(walk, offset + lost);
+    }
+}
+
+/// Leaves the offset of a constant in the null symbol, as the reference linker does.
+fn leave_in_null_symbol(walk: &mut Walk<'_, '_>, offset: u64) {
+    if walk.facts.options.imitates(Imitation::NullSymbolValue) {
+        walk.plan.null_symbol_value = offset;
     }
 }
 
@@ -264,7 +271,7 @@ pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_
         return;
     }
     if walk.small_constants.seen.insert((section.data, section.align())) {
-        walk.plan.null_symbol_value = place.offset;
+        leave_in_null_symbol(walk, place.offset);
     } else if imitate {
         let output = &mut walk.plan.sections[place.section];
         output.pieces.pop();

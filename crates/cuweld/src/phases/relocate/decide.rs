@@ -2,7 +2,6 @@
 
 use super::{Decision, Kept, Patch, Reference, Referent};
 use crate::id::{FunctionId, SymbolId};
-use crate::imitations::Imitation;
 use crate::phases::load::{Place, Role};
 use crate::phases::merge::{At, OutputSection, Placement};
 use crate::phases::resolve::{FOLLOWS_CODE, Symbol, is_dynamic, is_leftover, is_shared_variable, is_texture};
@@ -71,8 +70,8 @@ impl Planned<'_, '_> {
             };
         }
         let Some(id) = self.resolution.meaning(reference.symbol) else {
-            // A label of code that the compiler removed. To the reference linker it is the null symbol, and whatever that is.
-            let start = if self.options.imitates(Imitation::NullSymbolValue) { self.plan.null_symbol_value() } else { 0 };
+            // A label of code that the compiler removed is the null symbol.
+            let start = self.plan.null_symbol_value();
             return if reference.is_debug { Decision::ApplyUnrecorded(reference.patch(start)) } else { Decision::Drop };
         };
         let symbol = &self.resolution.symbols()[id];
