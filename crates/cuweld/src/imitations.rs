@@ -130,6 +130,9 @@ imitations! {
     LinesOfReplacedDefinitions "13.0" in Two, ["weak_lines"],
         "From `sm_100` on, writes the lines of a weak function that was replaced for the code of the new one.",
         "They are wrong.";
+    LinesOfStubs "13.0" in Two, ["unified_debug"],
+        "From `sm_100` on, says in line tables that the first stub of a unified function has the code of all, and the others none.",
+        "Each has code of its own.";
     RangesOfReplacedDefinitions "13.0" in Two, ["weak_debug" "same_static_function_debug"],
         "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one, and has live ranges of registers for one function of a name.",
         "They are wrong.";
