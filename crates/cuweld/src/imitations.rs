@@ -88,7 +88,7 @@ imitations! {
     NullSymbolInShared "13.0" in One, ["whole_program"],
         "On `sm_90`, gives the null symbol the start of the shared memory of whole programs (`-ewp`).",
         "The null symbol has no address.";
-    FirstStubDecidesPool "13.0", ["unified_pool"],
+    FirstStubDecidesPool "13.0", ["unified_pool" "unified_shared"],
         "Gives stubs of unified functions no part of the shared-memory pool unless the first has one.",
         "Shared variables of the others overlap.";
     LanguagesBehindStacks "13.2", ["unified_entries" "unified_dead_code"],
