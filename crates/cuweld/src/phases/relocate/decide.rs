@@ -8,10 +8,14 @@ use crate::phases::resolve::{FOLLOWS_CODE, Symbol, is_dynamic, is_leftover, is_s
 use crate::phases::stages::Planned;
 use crate::sections::Memory;
 use cubin::relocation::Expression;
+use cubin::section::SectionType;
 use cubin::symbol::SymbolKind;
 
 /// The bank of the constants that programs declare.
 pub(super) const USER_CONSTANTS: u8 = 3;
+
+/// The sections of addresses that position-independent code loads.
+const ADDRESSES_OF_OBJECTS: [SectionType; 2] = [SectionType::CONSTANT_4, SectionType::MERCURY_CONSTANT_PIC];
 
 /// The symbol whose address is the offset in the table of unified functions.
 const UNIFIED_OFFSET: &str = "__UFT_OFFSET";
@@ -79,6 +83,8 @@ impl Planned<'_, '_> {
             return match expression {
                 Expression::ClearUnused => Decision::ApplyUnrecorded(Patch { value: 0, ..reference.patch(0) }),
                 _ if reference.is_debug => Decision::Drop,
+                // The addresses that position-independent code loads are those of its whole object, dead code's included.
+                _ if ADDRESSES_OF_OBJECTS.contains(&reference.section.section_type) => Decision::Drop,
                 _ => Decision::Dangling(function),
             };
         }
