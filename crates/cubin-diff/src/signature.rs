@@ -111,10 +111,11 @@ fn written(file: &File<'_>, number: usize, contents: &[&[u8]]) -> Vec<u8> {
         None => offset,
     };
     let end = |section: &SectionHeader| section.offset + if SectionType(section.kind).is_no_bits() { 0 } else { section.size };
-    let moved_end = |offset: u64| match old.iter().rposition(|section| end(section) == offset) {
+    // A section without bytes in the file starts at its alignment, so that sections that end in one place may be apart when they moved.
+    let moved_end = |offset: u64| match offset {
         _ if offset > old_table => offset - old_table + table,
-        Some(index) => end(&sections[index]),
-        None => offset,
+        _ => (old.iter().zip(&sections).filter(|(section, _)| end(section) == offset).map(|(_, moved)| end(moved)).max())
+            .unwrap_or(offset),
     };
     let mut segments = file.segments().to_vec();
     for segment in &mut segments {

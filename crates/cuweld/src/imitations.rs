@@ -70,9 +70,9 @@ imitations! {
     ConstantsOfThirdDefinitions "13.0" in One, ["weak_kernel_constants"],
         "Where a kernel's first definition has no compiler-made constants, a later one that is discarded has some, and another with some takes the first one's place, gathers those of the functions that it calls in a section of their own. `-v` does not list the kernel's.",
         "Both sections start where the bank does, and code reads the wrong ones.";
-    NullSymbolValue "13.0", [],
-        "Takes labels of removed code for the null symbol, which has the offset of some constant when used kernels are known.",
-        "Debug information of code that is gone has no address.";
+    NullSymbolValue "13.0", ["debug_label_null_symbol"],
+        "Leaves the offset of a constant in the null symbol, that of a discarded definition, or of some constant when host code tells which kernels are used, and takes labels of removed code for that symbol.",
+        "The null symbol has no address, and neither has code that is gone.";
     LoneKernelKeepsItsOwn "13.0", ["sparsity_one_kernel"],
         "Does not raise a program's only entry function to what the functions need that it calls.",
         "The driver prepares too little.";
@@ -88,7 +88,7 @@ imitations! {
     NullSymbolInShared "13.0" in One, ["whole_program"],
         "On `sm_90`, gives the null symbol the start of the shared memory of whole programs (`-ewp`).",
         "The null symbol has no address.";
-    FirstStubDecidesPool "13.0", ["unified_pool"],
+    FirstStubDecidesPool "13.0", ["unified_pool" "unified_shared"],
         "Gives stubs of unified functions no part of the shared-memory pool unless the first has one.",
         "Shared variables of the others overlap.";
     LanguagesBehindStacks "13.2", ["unified_entries" "unified_dead_code"],
@@ -133,12 +133,15 @@ imitations! {
     LinesOfReplacedDefinitions "13.0" in Two, ["weak_lines"],
         "From `sm_100` on, writes the lines of a weak function that was replaced for the code of the new one.",
         "They are wrong.";
+    LinesOfStubs "13.0" in Two, ["unified_debug"],
+        "From `sm_100` on, says in line tables that the first stub of a unified function has the code of all, and the others none.",
+        "Each has code of its own.";
     RangesOfReplacedDefinitions "13.0" in Two, ["weak_debug" "same_static_function_debug"],
         "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one, and has live ranges of registers for one function of a name.",
         "They are wrong.";
-    JumpTablesOfReplacedDefinitions "13.0" to "13.4" in Two, ["weak_jump_tables"],
+    JumpTablesOfReplacedDefinitions "13.0" to "13.4" in Two, ["weak_jump_tables" "weak_jump_tables_shorter"],
         "From `sm_100` on, keeps the relocations of jump tables of a weak function that was replaced.",
-        "They end the link with an error where the new table is smaller, and send branches astray otherwise.";
+        "They end the link with an error where the new table is a kernel's and smaller, and send branches astray otherwise.";
     BarriersOfOldKernels "13.0", ["old_barriers"],
         "Says of a kernel of CUDA 12 how many barriers the functions use that it calls, where any has a record of it, and leaves the kernel's own number in its section's flags. Of such functions that a program's only kernel does not reach, it counts none.",
         "The largest number is right, wherever it was said.";

@@ -34,13 +34,15 @@ const MERCURY_FRAME_UNIT: u8 = 1;
 /// Mercury instructions of a stub, where stubs have a common end, and where they are separate.
 const MERCURY_INSTRUCTIONS: usize = 8;
 const SEPARATE_MERCURY_INSTRUCTIONS: usize = 7;
-/// Those of a separate stub that can be read off the machine code.
-const SEPARATE_READABLE: std::ops::RangeInclusive<usize> = 1..=5;
+/// The last of those of a separate stub that can be read off the machine code.
+const SEPARATE_READABLE_END: usize = 5;
 /// What stands once behind all stubs.
 const END_SIZE: u64 = STUB_SIZE;
-/// Where an instruction says how long the next one waits, and what filling inside of code says there; at its end there is less to wait for.
+/// Where an instruction says what it waits for and how long the next one does, and what the generator writes there: for code, and for filling
+/// inside of code. In an object made for debugging, all of them wait for everything.
 const WAIT: usize = 13;
-const WAIT_INSIDE: u8 = 0xe2;
+const WAIT_OF_CODE: [u8; 2] = [0xea, 0x0f];
+const WAIT_INSIDE: [u8; 2] = [0xe2, 0x0f];
 /// Where the filling at the end begins in a separate stub.
 const FILLING_AT_END: usize = 6;
 
@@ -90,8 +92,9 @@ impl TableForm {
         }
     }
 
-    /// Writes the machine view of a table from the stubs of the objects, in the order of their slots.
-    pub fn write_machine(self, stubs: &[&[u8]], out: &mut [u8]) {
+    /// Writes the machine view of a table from the stubs of the objects, in the order of their slots. In a link for debugging, instructions
+    /// stay as they were compiled.
+    pub fn write_machine(self, stubs: &[&[u8]], for_debugging: bool, out: &mut [u8]) {
         let instructions: Vec<_> = stubs.iter().map(|stub| stub.as_chunks::<INSTRUCTION>().0).collect();
         let mut places = out.as_chunks_mut::<INSTRUCTION>().0.iter_mut();
         let per_stub = STUB_SIZE as usize / INSTRUCTION;
@@ -101,6 +104,15 @@ impl TableForm {
                     Self::CommonEnd => stub.get(index.min(2)).copied().unwrap_or_default(),
                     Self::Separate => separate_instruction(stub, index),
                 };
+                let wait = match index {
+                    _ if for_debugging => None,
+                    0 | 1 => Some(WAIT_OF_CODE),
+                    FILLING_AT_END.. if self == Self::Separate => None,
+                    _ => Some(WAIT_INSIDE),
+                };
+                if let (Some(wait), Some(field)) = (wait, place.get_mut(WAIT..WAIT + 2)) {
+                    field.copy_from_slice(&wait);
+                }
             }
         }
         let Some([.., branch, filling]) = instructions.last().copied() else { return };
@@ -109,31 +121,31 @@ impl TableForm {
         }
     }
 
-    /// The capsule of a table, from the capsule of an object's stub; nothing, if that is not like all others. The number of its
-    /// companion is left zero.
-    pub fn capsule(self, stub: &[u8], stubs: usize) -> Option<Vec<u8>> {
-        let version = stub.get(4..8)?;
-        let [jump @ .., 0x50, _] = stub.get(16..)? else { return None };
+    /// The capsule of a table, from the capsules of objects' stubs in the order of their slots; nothing, if one is not like stubs are. The
+    /// number of its companion is left zero.
+    pub fn capsule(self, stubs: &[&[u8]]) -> Option<Vec<u8>> {
         let count = match self {
-            Self::CommonEnd => stubs * MERCURY_INSTRUCTIONS + 1,
-            Self::Separate => stubs * SEPARATE_MERCURY_INSTRUCTIONS,
+            Self::CommonEnd => stubs.len() * MERCURY_INSTRUCTIONS + 1,
+            Self::Separate => stubs.len() * SEPARATE_MERCURY_INSTRUCTIONS,
         };
         let mut capsule = vec![0; 4];
-        capsule.extend_from_slice(version);
+        capsule.extend_from_slice(stubs.first()?.get(4..8)?);
         capsule.extend_from_slice(&u32::try_from(count).ok()?.to_le_bytes());
-        // Of each stub, all but the jump can be read off the machine code.
         let bits = capsule.len();
         capsule.resize(bits + (count + 1).div_ceil(32) * 4, 0);
-        let (each, readable) = match self {
-            Self::CommonEnd => (MERCURY_INSTRUCTIONS, 1..=MERCURY_INSTRUCTIONS - 1),
-            Self::Separate => (SEPARATE_MERCURY_INSTRUCTIONS, SEPARATE_READABLE),
+        let (each, readable_end) = match self {
+            Self::CommonEnd => (MERCURY_INSTRUCTIONS, MERCURY_INSTRUCTIONS - 1),
+            Self::Separate => (SEPARATE_MERCURY_INSTRUCTIONS, SEPARATE_READABLE_END),
         };
-        for index in (0..stubs).flat_map(|stub| readable.clone().map(move |index| stub * each + index)) {
-            capsule[bits + index / 8] |= 1 << (index % 8);
-        }
-        // Instructions that only fill up: eight behind all stubs, or two behind each.
-        for _ in 0..stubs {
-            capsule.extend_from_slice(jump);
+        for (index, stub) in stubs.iter().enumerate() {
+            let [code @ .., 0x50, _] = stub.get(16..)? else { return None };
+            // All but the jump can be read off the machine code; in objects made for debugging, all but the branch as well.
+            let first_readable = stub.get(bits)?.trailing_zeros() as usize;
+            for bit in (first_readable..=readable_end).map(|place| index * each + place) {
+                capsule[bits + bit / 8] |= 1 << (bit % 8);
+            }
+            capsule.extend_from_slice(code);
+            // Instructions that only fill up: eight behind all stubs, or two behind each.
             if self == Self::Separate {
                 capsule.extend_from_slice(&[0x50, 1]);
             }
@@ -163,7 +175,7 @@ fn separate_instruction(stub: &[[u8; INSTRUCTION]], index: usize) -> [u8; INSTRU
         0 | 1 => stub.get(index).copied().unwrap_or_default(),
         _ if index < FILLING_AT_END => {
             let mut inside = filling;
-            inside[WAIT] = WAIT_INSIDE;
+            inside[WAIT] = WAIT_INSIDE[0];
             inside
         }
         _ => filling,
@@ -187,16 +199,32 @@ mod tests {
     fn capsules_grow_by_stubs() {
         let stub = [0x18, 0, 0, 0, 1, 0, 0, 0xc0, 7, 0, 0, 0, 0x3e, 0, 0, 0, 0x42, 0x0a, 2, 0x0e, 0x50, 1];
         let two = [0, 0, 0, 0, 1, 0, 0, 0xc0, 17, 0, 0, 0, 0xfe, 0xfe, 0, 0, 0x42, 0x0a, 2, 0x0e, 0x42, 0x0a, 2, 0x0e, 0x50, 4];
-        assert_eq!(TableForm::CommonEnd.capsule(&stub, 2).as_deref(), Some(&two[..]));
-        assert_eq!(TableForm::CommonEnd.capsule(&stub, 4).map(|capsule| capsule.len()), Some(12 + 8 + 16 + 2));
-        assert_eq!(TableForm::CommonEnd.capsule(&stub[..18], 1), None);
+        assert_eq!(TableForm::CommonEnd.capsule(&[&stub, &stub]).as_deref(), Some(&two[..]));
+        assert_eq!(TableForm::CommonEnd.capsule(&[&stub[..]; 4]).map(|capsule| capsule.len()), Some(12 + 8 + 16 + 2));
+        assert_eq!(TableForm::CommonEnd.capsule(&[&stub[..18]]), None);
+    }
+
+    #[test]
+    fn stubs_made_for_debugging_have_a_branch_of_their_own() {
+        let stub = [0x18, 0, 0, 0, 1, 0, 0, 0xc0, 7, 0, 0, 0, 0x3e, 0, 0, 0, 0x42, 0x0a, 2, 0x0e, 0x50, 1];
+        let debug = [0x2a, 0, 0, 0, 1, 0, 0, 0xc0, 7, 0, 0, 0, 0x3c, 0, 0, 0, 0x42, 0x0a, 2, 0x0e, 0x42, 0x33, 0, 0x0e, 0x50, 1];
+        let header = [0, 0, 0, 0, 1, 0, 0, 0xc0, 17, 0, 0, 0, 0xfc, 0xfe, 0, 0];
+        let both = [&header[..], &debug[16..24], &stub[16..20], &[0x50, 4]].concat();
+        assert_eq!(TableForm::CommonEnd.capsule(&[&debug, &stub]), Some(both));
+        let waiting = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xde, 0x3f, 0].repeat(8);
+        let waits = |for_debugging| {
+            let mut out = vec![0; TableForm::CommonEnd.machine_size(1) as usize];
+            TableForm::CommonEnd.write_machine(&[&waiting], for_debugging, &mut out);
+            [out[0x0d], out[0x1d], out[0x2d], out[0x8d]]
+        };
+        assert_eq!((waits(false), waits(true)), ([0xea, 0xea, 0xe2, 0xde], [0xde; 4]));
     }
 
     #[test]
     fn stubs_end_together() {
         let stub: Vec<u8> = (0..8).flat_map(|index| [index; INSTRUCTION]).collect();
         let mut out = vec![0xff; TableForm::CommonEnd.machine_size(2) as usize];
-        TableForm::CommonEnd.write_machine(&[&stub, &stub], &mut out);
+        TableForm::CommonEnd.write_machine(&[&stub, &stub], false, &mut out);
         let first_bytes: Vec<u8> = out.as_chunks::<INSTRUCTION>().0.iter().map(|instruction| instruction[0]).collect();
         assert_eq!(first_bytes, [0, 1, 2, 2, 2, 2, 2, 2, 0, 1, 2, 2, 2, 2, 2, 2, 6, 7, 7, 7, 7, 7, 7, 7]);
     }
@@ -206,12 +234,12 @@ mod tests {
         let stub = [0x15, 0, 0, 0, 1, 0, 0, 0xc0, 3, 0, 0, 0, 2, 0, 0, 0, 0x42, 0x0a, 2, 0x0e, 0x50, 3];
         let jump = [0x42, 0x0a, 2, 0x0e, 0x50, 1];
         let three = [&[0, 0, 0, 0, 1, 0, 0, 0xc0, 21, 0, 0, 0, 0x3e, 0x9f, 0x0f, 0][..], &jump, &jump, &jump].concat();
-        assert_eq!(TableForm::Separate.capsule(&stub, 3), Some(three));
+        assert_eq!(TableForm::Separate.capsule(&[&stub[..]; 3]), Some(three));
         let stub: Vec<u8> = (0..8).flat_map(|index| [index; INSTRUCTION]).collect();
         let mut out = vec![0xff; TableForm::Separate.machine_size(2) as usize];
-        TableForm::Separate.write_machine(&[&stub, &stub], &mut out);
+        TableForm::Separate.write_machine(&[&stub, &stub], false, &mut out);
         let first_bytes: Vec<u8> = out.as_chunks::<INSTRUCTION>().0.iter().map(|instruction| instruction[0]).collect();
         assert_eq!(first_bytes, [0, 1, 7, 7, 7, 7, 7, 7, 0, 1, 7, 7, 7, 7, 7, 7]);
-        assert_eq!((out[0x2d], out[0x5d], out[0x6d]), (WAIT_INSIDE, WAIT_INSIDE, 7));
+        assert_eq!((out[0x2d], out[0x5d], out[0x6d]), (WAIT_INSIDE[0], WAIT_INSIDE[0], 7));
     }
 }

@@ -1,8 +1,8 @@
 //! Differences that are documented: ways of the reference that the default mode does not imitate.
 //!
 //! Links in the default mode may differ from the reference's by what rows of `imitations.rs` say, and by nothing else. Which rows these are is
-//! found out by linking with one of them switched off at a time. With all that have an effect switched off, the linker under test must
-//! make what it makes in the default mode, and with all of them on, what the reference makes.
+//! found out by linking with one of them switched off at a time, and then with one more as long as that has an effect. With all of these
+//! switched off, the linker under test must make what it makes in the default mode, and with all of them on, what the reference makes.
 
 use std::path::Path;
 
@@ -31,13 +31,25 @@ pub fn find(
     if let Verdict::Different(_) = judge(outcomes.expected.clone(), &imitating, outcomes.inputs, tools.release) {
         return find_refusal(&Outcomes { found: &imitating, ..*outcomes }, arguments, folder, tools);
     }
-    let mut rows = Vec::new();
-    for &row in Imitation::ALL {
-        if link_without(&[row], arguments, folder, tools)? != imitating {
-            rows.push(row);
+    // Without one row code may stay that others say something of, so that their effects show only then.
+    let (mut rows, mut outcome) = (Vec::new(), imitating);
+    loop {
+        let mut more = Vec::new();
+        for &row in Imitation::ALL.iter().filter(|row| !rows.contains(*row)) {
+            let without = [rows.as_slice(), &[row]].concat();
+            if link_without(&without, arguments, folder, tools)? != outcome {
+                more.push(row);
+            }
+        }
+        if more.is_empty() {
+            return Ok(None);
+        }
+        rows.extend(more);
+        outcome = link_without(&rows, arguments, folder, tools)?;
+        if outcome == *outcomes.found {
+            return Ok(Some(rows));
         }
     }
-    Ok((link_without(&rows, arguments, folder, tools)? == *outcomes.found).then_some(rows))
 }
 
 /// The rows by which the linker under test refuses to make what the reference makes: code or data that refers to a function which was

@@ -9,8 +9,11 @@
 //!
 //! Likewise with jump tables of weak copies that were discarded, which stay beside those of the copy that stays: the reference looks their
 //! places up in the code that stays, and writes zeros for those it does not find. The linker under test leaves what the compiler wrote.
-//! Nothing refers to such a table. Where a copy with a table was replaced, the table of the new one may be all zeros as well, which sends
-//! every branch to the start of the function: a defect of the reference.
+//! Nothing refers to such a table. Where a copy with a table was replaced, the table of the new one may be zeros as well, as far as the old one
+//! went, which sends branches to the start of the function: a defect of the reference.
+//!
+//! Jump tables that two stubs of unified functions lead to are zeros, as the stubs' banks belong to one section of code. This linker keeps
+//! them.
 
 use cubin::read::{File, Section};
 
@@ -21,6 +24,9 @@ const LIVE_RANGES: &str = ".nv_debug_info_reg_sass";
 
 /// What jump tables in the machine view are called.
 const JUMP_TABLES: &str = ".nv.constant2.";
+
+/// What those in banks of stubs are called.
+const JUMP_TABLES_OF_STUBS: &str = ".nv.constant2.__cuda_uf_stub_";
 
 /// Takes the candidate's count of barriers for the reference's up to the first kernel that has any, if the reference says one thing of all.
 pub fn clear_barriers(reference: &mut Outcome, candidate: &Outcome) {
@@ -49,7 +55,8 @@ pub fn clear(reference: &mut Outcome, candidate: &Outcome, inputs: &[Vec<u8>]) {
                 word.fill(0);
             }
         }
-        for (place, table) in jump_tables(expected, found, inputs).unwrap_or_default() {
+        let tables = jump_tables(expected, found, inputs).unwrap_or_default();
+        for (place, table) in tables.into_iter().chain(jump_tables_of_stubs(expected, found).unwrap_or_default()) {
             if let Some(words) = expected.get_mut(place..place + table.len()) {
                 words.copy_from_slice(&table);
             }
@@ -81,14 +88,32 @@ fn jump_tables(expected: &[u8], found: &[u8], inputs: &[Vec<u8>]) -> Option<Vec<
         for (table, _) in discarded.iter().filter(|(table, _)| kept.iter().all(|(other, _)| other != table)) {
             tables.extend(places(table).into_iter().map(|at| (start + at, table.to_vec())));
         }
-        // Where another copy was taken first, the reference may have lost the table of the one that stays.
-        for (table, _) in kept.iter().filter(|_| !discarded.is_empty()) {
-            let is_lost =
-                |at: &usize| theirs.data.get(*at..at + table.len()).is_some_and(|lost| lost.iter().all(|&byte| byte == 0));
-            tables.extend(places(table).into_iter().filter(is_lost).map(|at| (start + at, table.to_vec())));
+        // Where another copy was taken first, the reference may have lost the table of the one that stays, as far as the other's went.
+        for (table, _) in &kept {
+            for lost in discarded.iter().filter_map(|(other, _)| table.get(..table.len().min(other.len()))) {
+                let is_lost =
+                    |at: &usize| theirs.data.get(*at..at + lost.len()).is_some_and(|lost| lost.iter().all(|&byte| byte == 0));
+                tables.extend(places(table).into_iter().filter(is_lost).map(|at| (start + at, lost.to_vec())));
+            }
         }
     }
     Some(tables)
+}
+
+/// Where in the reference's output words of banks of stubs are zero, and what the candidate has there, where several stubs have a bank.
+fn jump_tables_of_stubs(expected: &[u8], found: &[u8]) -> Option<Vec<(usize, Vec<u8>)>> {
+    let (expected, found) = (File::parse(expected).ok()?, File::parse(found).ok()?);
+    expected.mercury_symbol_table()?;
+    let is_of_stub = |section: &&Section<'_>| section.name.starts_with(JUMP_TABLES_OF_STUBS);
+    let banks: Vec<&Section<'_>> = expected.sections().iter().filter(is_of_stub).collect();
+    let mut words = Vec::new();
+    for theirs in banks.iter().filter(|_| banks.len() > 1) {
+        let ours = named(&found, theirs.name).filter(|ours| ours.data.len() == theirs.data.len())?.data;
+        let start = usize::try_from(theirs.header.offset).ok()?;
+        let lost = theirs.data.chunks(4).zip(ours.chunks(4)).enumerate().filter(|(_, (lost, _))| *lost == [0; 4]);
+        words.extend(lost.map(|(index, (_, word))| (start + 4 * index, word.to_vec())));
+    }
+    Some(words)
 }
 
 /// Whether two codes of the same size consist of the same instructions, but for what a linker writes into them.

@@ -23,6 +23,9 @@ use super::unified;
 /// A linker that runs longer than this is stopped. The reference needs exponential time for some call graphs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// What the reference says when it gives up.
+const INTERNAL_ERROR: &str = "Internal error: ";
+
 /// The programs that are used.
 #[derive(Clone, Debug)]
 pub struct Tools {
@@ -65,7 +68,7 @@ pub enum Verdict {
     Same(Option<i32>),
     /// Both did the same, but the reference generated some code anew.
     Recoded(Recoded),
-    /// The reference gave up with an internal error of its own, of this kind.
+    /// The reference gave up with an internal error of its own, of this kind, or crashed.
     ReferenceFailed(String),
     /// They differ as is documented, by these ways of the reference.
     Documented(Vec<Imitation>),
@@ -131,9 +134,17 @@ pub fn judge(mut expected: Outcome, found: &Outcome, inputs: &[Vec<u8>], release
     if let Some(Ok(_)) = other_code {
         expected.output.clone_from(&found.output);
     }
-    let internal_error = expected.messages.lines().find_map(|line| line.split_once("Internal error: "));
-    if let (Some((_, kind)), Some(0)) = (internal_error, found.status) {
-        return Verdict::ReferenceFailed(kind.to_owned());
+    if expected.status.is_none() && found.status == Some(0) {
+        return Verdict::ReferenceFailed("it crashed, or took too long".to_owned());
+    }
+    if let Some((before, error)) = expected.messages.split_once(INTERNAL_ERROR) {
+        // The linker under test goes on, or says what is wrong with the program: what the reference said of that, and more.
+        let said = before.rsplit_once('\n').map_or("", |lines| lines.0);
+        let says = |line: &str| found.messages.lines().any(|other| other == line);
+        let explains = !found.messages.contains(INTERNAL_ERROR) && said.lines().all(says);
+        if found.status == Some(0) || (found.status.is_some() && explains) {
+            return Verdict::ReferenceFailed(error.lines().next().unwrap_or_default().to_owned());
+        }
     }
     match (difference::between(&expected, found), other_code) {
         (None, Some(Ok(recoded))) => Verdict::Recoded(recoded),

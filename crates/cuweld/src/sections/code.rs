@@ -50,7 +50,7 @@ impl SectionKind for FunctionCode {
     fn write(&self, output: &Output<'_, '_>, part: FileSection, _first: usize, out: &mut [u8]) -> cubin::Result<()> {
         output.write_pieces(part, out)?;
         if output.plan.sections()[part.section].section_type == SectionType::UNIFIED_FUNCTIONS {
-            write_stub(output.unified.form(), part.view, out);
+            write_stub(output, part.view, out);
         }
         if part.view == View::Mercury {
             name_companion(output, part.section, out);
@@ -60,7 +60,8 @@ impl SectionKind for FunctionCode {
 }
 
 /// Since stubs are filled up by themselves, those of a relocatable file are as in a table, but for a second branch.
-fn write_stub(form: TableForm, view: View, out: &mut [u8]) {
+fn write_stub(output: &Output<'_, '_>, view: View, out: &mut [u8]) {
+    let form = output.unified.form();
     if form == TableForm::CommonEnd {
         return;
     }
@@ -68,11 +69,11 @@ fn write_stub(form: TableForm, view: View, out: &mut [u8]) {
     match view {
         View::Only => {}
         View::Machine => {
-            form.write_machine(&[&stub], out);
+            form.write_machine(&[&stub], output.options.debug, out);
             stubs::write_second_branch(&stub, out);
         }
         View::Mercury => {
-            if let Some(capsule) = form.capsule(&stub, 1).filter(|capsule| capsule.len() == out.len()) {
+            if let Some(capsule) = form.capsule(&[&stub]).filter(|capsule| capsule.len() == out.len()) {
                 out.copy_from_slice(&capsule);
             }
         }

@@ -138,11 +138,11 @@ impl SectionKind for UnifiedStubs {
         if view == View::Machine {
             let shape = output.unified.form();
             let mut bytes = vec![0; shape.machine_size(data.len()) as usize];
-            shape.write_machine(&data, &mut bytes);
+            shape.write_machine(&data, output.options.debug, &mut bytes);
             return Bytes::Made(bytes);
         }
         // `load` has checked that capsules of stubs are like all others.
-        let mut bytes = data.first().and_then(|stub| output.unified.form().capsule(stub, data.len())).unwrap_or_default();
+        let mut bytes = output.unified.form().capsule(&data).unwrap_or_default();
         name_companion(output, section, &mut bytes);
         Bytes::Made(bytes)
     }

@@ -372,7 +372,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             }
             // An empty section stays only if its alignment is that of dynamic shared memory; one with a reserved part is not empty.
             let right_align = align == DYNAMIC_ALIGN || (linked_reserved > 0 && align > DYNAMIC_ALIGN);
-            let is_wanted = self.has_dynamic && (uses_dynamic || self.has_pool(kernel));
+            let is_wanted = self.has_dynamic && (uses_dynamic || self.layout.has_pool);
             let wanted_empty = (is_wanted && right_align) || fixed_part(self.facts, kernel).is_there;
             let present = end > 0 || wanted_empty;
             self.layout.used.insert(kernel, end);

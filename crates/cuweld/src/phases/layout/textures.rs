@@ -21,7 +21,7 @@ pub struct TextureLayout {
     offsets: IdMap<SymbolId, u64>,
     base: u64,
     kernels: Vec<FunctionId>,
-    /// The kernels that reach a sampler or a surface, and a program's only kernel; for others, nobody fills the slots of samplers.
+    /// The kernels that reach a sampler or a surface; for others, nobody fills the slots of samplers.
     with_samplers: IdSet<FunctionId>,
     is_sampler: IdSet<SymbolId>,
 }
@@ -133,9 +133,6 @@ pub fn lay_out(facts: &Facts<'_, '_>, size: &mut IdVec<SectionId, u64>, report: 
     }
     let is_sampler = references.iter().copied().filter(|&id| symbols[id].kind == SymbolKind::SAMPLER).collect();
     let is_more_than_texture = |symbol: &Symbol| is_texture(symbol) && symbol.kind != SymbolKind::TEXTURE;
-    let with_samplers = match facts.usage.lone_kernel() {
-        Some(lone_kernel) => IdSet::from_iter([lone_kernel]),
-        None => kernels_that_reach(is_more_than_texture).into_iter().collect(),
-    };
+    let with_samplers = kernels_that_reach(is_more_than_texture).into_iter().collect();
     Ok(TextureLayout { offsets: slots.iter().copied().collect(), slots, base, kernels, with_samplers, is_sampler })
 }

@@ -301,7 +301,7 @@ impl<'data> Reader<'_, 'data> {
             if section.is_stub() && (size != STUB_SIZE || section.owner.is_none()) {
                 return Err(Damage::of(raw, format!("a stub of a unified function has {STUB_SIZE:#x} bytes, not {size:#x}")));
             }
-            if section.is_stub() && section.machine.is_some() && stubs::TableForm::default().capsule(section.data, 1).is_none() {
+            if section.is_stub() && section.machine.is_some() && stubs::TableForm::default().capsule(&[section.data]).is_none() {
                 return Err(Damage::of(raw, "this is not how stubs of unified functions are coded".into()));
             }
             let Role::UnifiedEntries(table) = section.role else { continue };

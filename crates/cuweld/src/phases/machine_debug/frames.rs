@@ -134,6 +134,14 @@ impl<'data> Frames<'data> {
         start
     }
 
+    /// Changes the size of the code in the FDE of a stub, and the unit in its CIE.
+    fn change_stub(&mut self, start: u64, size: u64, unit: Option<u8>) {
+        let Some((_, cie)) = self.cie else { return };
+        self.changes.push(Change { offset: start + SIZE as u64, field: WORD, value: size });
+        let unit = unit.map(|unit| Change { offset: cie + CODE_ALIGN as u64, field: BYTE, value: unit.into() });
+        self.changes.extend(unit);
+    }
+
     fn end_together(&mut self) {
         let (data, range) = std::mem::take(&mut self.together);
         if !range.is_empty() {
@@ -184,6 +192,7 @@ impl<'data> Facts<'_, 'data> {
             for (frame, subject) in &source.frames {
                 let Some(subject) = subject else { continue };
                 let cie_before = frames.cie;
+                let stub = self.frame_of_stub(subject.function);
                 let start = match merged.get(&subject.function) {
                     Some(fde) if described.insert(subject.function) => frames.push_made(frame, fde.clone()),
                     Some(_) => {
@@ -191,8 +200,10 @@ impl<'data> Facts<'_, 'data> {
                         let Some((linked, _)) = linked else { continue };
                         frames.push_made(linked, with_program(linked.fde(), &[]))
                     }
-                    None if subject.is_current => frames.push(frame),
-                    None => continue,
+                    None if !subject.is_current => continue,
+                    // What is not made anew is as in the Mercury view, where the frame of a stub has no program.
+                    None if matches!(stub, Some((_, Some(_)))) => frames.push_made(frame, with_program(frame.fde(), &[])),
+                    None => frames.push(frame),
                 };
                 // The CIE of a function inside the code of another names the other.
                 if let Some((_, cie)) = frames.cie.filter(|cie| cie_before.is_none_or(|before| before.1 != cie.1)) {
@@ -203,17 +214,20 @@ impl<'data> Facts<'_, 'data> {
                     }
                 }
                 moved.insert(frame.address(), start + ADDRESS as u64);
-                if let (Some(slot), Some((_, cie))) = (self.planned.unified.slot(subject.function), frames.cie) {
-                    let (size, unit) = self.planned.unified.form().frame(slot, self.planned.unified.stubs().len());
-                    frames.changes.push(Change { offset: start + SIZE as u64, field: WORD, value: size });
-                    let unit = unit.map(|unit| Change { offset: cie + CODE_ALIGN as u64, field: BYTE, value: unit.into() });
-                    frames.changes.extend(unit);
+                if let Some((size, unit)) = stub {
+                    frames.change_stub(start, size, unit);
                 }
             }
             pieces.push(DraftPiece { linked: source.linked, machine: source.machine, base, moved });
         }
         frames.end_together();
         Draft { parts: frames.parts, changes: frames.changes, pieces }
+    }
+
+    /// What the frame of a stub says instead: its size, and the unit in which offsets are counted.
+    fn frame_of_stub(&self, stub: FunctionId) -> Option<(u64, Option<u8>)> {
+        let unified = &self.planned.unified;
+        Some(unified.form().frame(unified.slot(stub)?, unified.stubs().len()))
     }
 
     /// What a section of frames describes, as either view has it.

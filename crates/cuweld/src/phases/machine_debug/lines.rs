@@ -107,7 +107,7 @@ impl Facts<'_, '_> {
     /// What becomes of a sequence.
     fn sequence<'a>(&self, tables: &Tables<'a>, from: usize, to: usize, subject: Subject) -> Option<Sequence<'a>> {
         let bytes = match subject.is_current {
-            true => Bytes::Kept(&tables.data[from..to]),
+            true => self.sequence_of_stub(&tables.data[from..to], subject),
             false if self.planned.options.imitates(Imitation::LinesOfReplacedDefinitions) => {
                 Bytes::Made(self.sequence_of_copy(tables, subject)?)
             }
@@ -115,6 +115,21 @@ impl Facts<'_, '_> {
         };
         let number = self.numbering.symbol(self.planned.resolution.functions()[subject.function].symbol);
         Some(Sequence { number, from, bytes })
+    }
+
+    /// The sequence of a prevailing definition. Where stubs are generated anew together, the reference linker gives all of their code to the
+    /// first, and none to the others.
+    fn sequence_of_stub<'a>(&self, sequence: &'a [u8], subject: Subject) -> Bytes<'a> {
+        let unified = &self.planned.unified;
+        let slot = unified.slot(subject.function).filter(|_| self.planned.options.imitates(Imitation::LinesOfStubs));
+        let (Some(slot), Some(row)) = (slot, sequence.strip_suffix(&STUB_END)) else { return Bytes::Kept(sequence) };
+        let mut made = row.to_vec();
+        if slot == 0 {
+            made.extend([opcode::ADVANCE_LINE, 0, opcode::COPY, opcode::ADVANCE_PC]);
+            write_number(unified.form().machine_size(unified.stubs().len()).cast_signed(), &mut made);
+        }
+        made.extend([opcode::EXTENDED, 1, opcode::END]);
+        Bytes::Made(made)
     }
 
     /// The sequence of a replaced definition, in the code of the prevailing one.
@@ -182,6 +197,9 @@ mod opcode {
     /// Extended: whether rows belong to the start of a function, which only the linked view says.
     pub const PROLOGUE: u8 = 0x92;
 }
+
+/// How sequences of stubs end: a second row for their line, and their size.
+const STUB_END: [u8; 9] = [opcode::ADVANCE_LINE, 0, opcode::COPY, opcode::ADVANCE_PC, 0x80, 1, opcode::EXTENDED, 1, opcode::END];
 
 /// The step in code that machine line tables have opcodes for.
 const STEP: i64 = 16;

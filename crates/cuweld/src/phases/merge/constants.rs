@@ -47,7 +47,7 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     slot.retired = slot.only_lost;
     let section = &mut walk.plan.sections[slot.section];
     // The reference linker keeps the relocations of Mercury jump tables that are gone: it ends with an error where the new table
-    // is smaller, and writes the old offsets into the new one otherwise.
+    // is a kernel's and smaller, and writes the old offsets into the new one otherwise.
     if walk.facts.options.imitates(Imitation::JumpTablesOfReplacedDefinitions) {
         section.pieces.replace();
     } else {
@@ -220,9 +220,20 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     for piece in pieces.iter() {
         walk.plan.placement[piece.section] = Some(Placement::InBanks { offset: offset + piece.offset });
     }
+    // Nor is anything left of what is behind the end of tables that replaced others.
+    for piece in pieces.with_replaced().filter(|piece| piece.is_replaced) {
+        walk.plan.taken.insert(piece.section, size.saturating_sub(piece.offset));
+    }
     abandon(walk, section);
     if let Some(lost) = walk.constants.get(&function).and_then(|slot| slot.lost_offset) {
-        walk.plan.null_symbol_value = offset + lost;
+        leave_in_null_symbol(walk, offset + lost);
+    }
+}
+
+/// Leaves the offset of a constant in the null symbol, as the reference linker does.
+fn leave_in_null_symbol(walk: &mut Walk<'_, '_>, offset: u64) {
+    if walk.facts.options.imitates(Imitation::NullSymbolValue) {
+        walk.plan.null_symbol_value = offset;
     }
 }
 
@@ -260,7 +271,7 @@ pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_
         return;
     }
     if walk.small_constants.seen.insert((section.data, section.align())) {
-        walk.plan.null_symbol_value = place.offset;
+        leave_in_null_symbol(walk, place.offset);
     } else if imitate {
         let output = &mut walk.plan.sections[place.section];
         output.pieces.pop();

@@ -156,8 +156,7 @@ impl<'data> Plan<'data> {
         last.is_some_and(|(last, _)| self.creation_number(last) >= u32::from(SHN_LORESERVE))
     }
 
-    /// The value of the symbol table's null entry. The reference linker leaves an offset there when constants of discarded definitions
-    /// were gathered; nobody reads it.
+    /// The value of the symbol table's null entry: nothing, except where the reference linker leaves an offset there.
     pub fn null_symbol_value(&self) -> u64 {
         self.null_symbol_value
     }

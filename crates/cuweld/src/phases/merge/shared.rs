@@ -7,6 +7,7 @@ use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, Symbol
 use crate::imitations::Imitation;
 use crate::options::KernelRoots;
 use crate::phases::load::Role;
+use crate::phases::resolve::is_dynamic;
 use crate::phases::usage::Callers;
 use crate::sections::ModuleShared;
 
@@ -97,9 +98,10 @@ impl Walk<'_, '_> {
     }
 
     /// Stubs, and kernels that are live for their address, have a shared memory if what they lead to uses any. It is made when the first
-    /// variable of it is met: first those that have one user, then the others, the largest first each; of several users, the newest first.
+    /// variable of it is met: first those that have one user, then the others, the largest first each; of several users, the newest first. That
+    /// of one user of dynamic shared memory alone comes last.
     pub(super) fn shared_where_needed(&mut self) {
-        let Facts { references, usage, live, .. } = *self.facts;
+        let Facts { references, resolution, usage, live, .. } = *self.facts;
         if self.plan.unified_stubs.is_none() && live.kept_kernels().is_empty() {
             return;
         }
@@ -117,16 +119,19 @@ impl Walk<'_, '_> {
         let is_of_module = |variable: &&SharedVariable| !matches!(variable.owner, SharedPlacement::Kernel(_));
         let variables: Vec<SharedVariable> = self.plan.shared_variables.iter().filter(is_of_module).copied().collect();
         let sorted = dealt_merge_sort(&variables, Tie::Second, &|a, b| a.size > b.size);
+        let of_one = |variable: &SharedVariable| match callers_of(variable) {
+            Callers::One(entry) => Some(entry),
+            Callers::None | Callers::Several => None,
+        };
+        let (dynamic, fixed): (Vec<&SharedVariable>, Vec<&SharedVariable>) =
+            sorted.iter().partition(|variable| is_dynamic(&resolution.symbols()[variable.symbol]));
         // Kernels that may be launched have theirs already.
-        for variable in &sorted {
-            if let Callers::One(entry) = callers_of(variable) {
-                self.shared_of_entry(entry);
-            }
-        }
+        fixed.iter().filter_map(|variable| of_one(variable)).for_each(|entry| self.shared_of_entry(entry));
         let mut ways = usage.ways_up();
         for &function in sorted.iter().filter(|variable| callers_of(variable) == Callers::Several).flat_map(users) {
             usage.newly_reaching(&mut ways, function).into_iter().for_each(|entry| self.shared_of_entry(entry));
         }
+        dynamic.iter().filter_map(|variable| of_one(variable)).for_each(|entry| self.shared_of_entry(entry));
     }
 
     /// A mention of dynamic shared memory. It has no offset among the others, but takes part in their order.

@@ -2,17 +2,20 @@
 
 use super::{Decision, Kept, Patch, Reference, Referent};
 use crate::id::{FunctionId, SymbolId};
-use crate::imitations::Imitation;
 use crate::phases::load::{Place, Role};
 use crate::phases::merge::{At, OutputSection, Placement};
 use crate::phases::resolve::{FOLLOWS_CODE, Symbol, is_dynamic, is_leftover, is_shared_variable, is_texture};
 use crate::phases::stages::Planned;
 use crate::sections::Memory;
 use cubin::relocation::Expression;
+use cubin::section::SectionType;
 use cubin::symbol::SymbolKind;
 
 /// The bank of the constants that programs declare.
 pub(super) const USER_CONSTANTS: u8 = 3;
+
+/// The sections of addresses that position-independent code loads.
+const ADDRESSES_OF_OBJECTS: [SectionType; 2] = [SectionType::CONSTANT_4, SectionType::MERCURY_CONSTANT_PIC];
 
 /// The symbol whose address is the offset in the table of unified functions.
 const UNIFIED_OFFSET: &str = "__UFT_OFFSET";
@@ -71,8 +74,8 @@ impl Planned<'_, '_> {
             };
         }
         let Some(id) = self.resolution.meaning(reference.symbol) else {
-            // A label of code that the compiler removed. To the reference linker it is the null symbol, and whatever that is.
-            let start = if self.options.imitates(Imitation::NullSymbolValue) { self.plan.null_symbol_value() } else { 0 };
+            // A label of code that the compiler removed is the null symbol.
+            let start = self.plan.null_symbol_value();
             return if reference.is_debug { Decision::ApplyUnrecorded(reference.patch(start)) } else { Decision::Drop };
         };
         let symbol = &self.resolution.symbols()[id];
@@ -80,6 +83,8 @@ impl Planned<'_, '_> {
             return match expression {
                 Expression::ClearUnused => Decision::ApplyUnrecorded(Patch { value: 0, ..reference.patch(0) }),
                 _ if reference.is_debug => Decision::Drop,
+                // The addresses that position-independent code loads are those of its whole object, dead code's included.
+                _ if ADDRESSES_OF_OBJECTS.contains(&reference.section.section_type) => Decision::Drop,
                 _ => Decision::Dangling(function),
             };
         }

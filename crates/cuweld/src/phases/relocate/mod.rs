@@ -189,11 +189,13 @@ impl Planned<'_, '_> {
         let is_capsule = section.code_of().is_some() && view == View::Mercury;
         let file = self.inputs.file_of_section(piece.section);
         let mut capsule = None;
+        let end = self.plan.taken(piece.section).filter(|_| piece.is_replaced).unwrap_or(u64::MAX);
         let count = self.inputs.sections()[list].entries().len();
         run.kept.reserve(count);
         for (entry, index) in self.inputs.relocations(file, list).rev().zip((0..count).rev()) {
             let Some(symbol) = entry.symbol else { continue };
-            if self.resolution.ignores(self.inputs, piece.section, entry.offset, symbol)
+            if entry.offset >= end
+                || self.resolution.ignores(self.inputs, piece.section, entry.offset, symbol)
                 || self.resolution.forgets(self.inputs, piece.section, symbol)
             {
                 continue;
