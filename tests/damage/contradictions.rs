@@ -144,9 +144,14 @@ const VARIABLES: &[Case] = &[
     ("a.cubin", |object| object.section(".nv.global.init", |data| data.info = 1), "belongs to section 1 of"),
 ];
 
+/// The same of position-independent objects: code that is called says that it loads the address of other code, which nobody calls.
+const ADDRESSES: &[Case] =
+    &[("a.cubin", |object| object.symbol("$ADDRESS$live", |symbol| symbol.value = 0x10), "'dead' was removed, but '.text.k'")];
+
 #[test]
 fn objects_that_contradict_themselves() -> io::Result<()> {
-    for (program, cases) in [("call_across_units", CASES), ("pointer_tables", VARIABLES)] {
+    let programs = [("call_across_units", CASES), ("pointer_tables", VARIABLES), ("position_independent_dead", ADDRESSES)];
+    for (program, cases) in programs {
         let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases").join(program).join("inputs/sm_90");
         for (file, damage, expected) in cases {
             let folder = tempfile::tempdir()?;
