@@ -7,7 +7,7 @@ use crate::driver::is_driver_function;
 use crate::id::{FileId, FunctionId, IdMap, IdRange, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use crate::options::Options;
 use crate::phases::intern::Interned;
-use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role, Stretch, Variables};
+use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role, Stretch, Variables, is_shared};
 use cubin::release::Rule;
 use cubin::symbol::{Binding, SymbolKind};
 use std::num::NonZeroU32;
@@ -78,8 +78,10 @@ impl Mention {
     #[inline(always)] // Hot: one per symbol.
     fn symbol(self, row: &InputSymbol<'_>, definition: Option<InputSymbolId>, weak_is_global: bool) -> Symbol {
         let defined = row.place() != Place::Undefined;
-        // A weak reference to something undefined is kept among the globals, as a global.
-        let binding = if row.binding == Binding::WEAK && !defined { Binding::GLOBAL } else { row.binding };
+        // A weak reference to something undefined is kept among the globals, as a global; dynamic shared memory is defined by no input.
+        let is_dynamic = is_shared(row.other) && row.size == 0;
+        let is_reference = !defined && !is_dynamic;
+        let binding = if row.binding == Binding::WEAK && is_reference { Binding::GLOBAL } else { row.binding };
         Symbol {
             part: match binding {
                 Binding::GLOBAL => Part::Global,
