@@ -48,6 +48,7 @@ impl<'data> Reader<'_, 'data> {
                 }
             }
             check::symbol(&symbol, place, home.map(|(_, role)| role)).map_err(problem)?;
+            let home = home.filter(|&(_, role)| !is_dynamic(&symbol, role));
             *row = InputSymbol {
                 name: symbol.name,
                 // Hot: one per symbol, so this is not put off until all ids are made to count from there.
@@ -94,4 +95,10 @@ impl<'data> Reader<'_, 'data> {
             .map_err(|inner| Damage(format!("function '{}' is inside the code of no other", rows.symbols[inner.index()].name)))?;
         Ok(found)
     }
+}
+
+/// Whether a symbol is dynamic shared memory. The reference linker puts it into a section in a relocatable output of its own, where it
+/// has no size: that defines nothing.
+fn is_dynamic(symbol: &Symbol<'_>, role: Role) -> bool {
+    role == Role::ModuleShared && symbol.size == 0 && symbol.kind != SymbolKind::SECTION
 }
