@@ -305,8 +305,11 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             }
         }
         self.pool_end_for = self.users.largest(self.facts, |symbol| end_of.get(&symbol).copied());
-        if let (Some(section), true) = (self.facts.plan.module_shared(), self.layout.has_pool) {
-            self.pool_align = self.pool_align.max(self.facts.plan.sections()[section].align).max(self.dynamic.widest);
+        if self.layout.has_pool {
+            // What a section of an input is aligned to says less: in relocatable outputs, dynamic shared memory widens it.
+            let of_module = |variable: &&SharedVariable| variable.owner == SharedPlacement::Module;
+            let aligns = self.facts.plan.shared_variables().iter().filter(of_module).map(|variable| variable.align);
+            self.pool_align = aligns.fold(self.pool_align, u64::max).max(self.dynamic.widest);
         }
     }
 

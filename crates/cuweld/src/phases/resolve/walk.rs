@@ -5,6 +5,7 @@ use super::{Fate, Function, Part, Resolution, Symbol, is_laid_out_by_kernel};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::driver::is_driver_function;
 use crate::id::{FileId, FunctionId, IdMap, IdRange, IdVec, InputSectionId, InputSymbolId, SymbolId};
+use crate::imitations::Imitation;
 use crate::options::Options;
 use crate::phases::intern::Interned;
 use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role, Stretch, Variables, is_shared};
@@ -288,7 +289,11 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             let symbol = &self.result.symbols[id];
             let is_initialised = |symbol: InputSymbolId| self.is_initialised(symbol);
             let known_initialised = symbol.definition.is_some_and(is_initialised);
-            self.clashes.extend(clash::variable(symbol, known_initialised, row, is_initialised(mention.symbol), mention.file));
+            let clashes = clash::variable(symbol, known_initialised, row, is_initialised(mention.symbol), mention.file);
+            if self.result.imitations.contains(Imitation::DynamicSharedTwice) {
+                self.clashes.extend(clash::settled_dynamic(symbol, row));
+            }
+            self.clashes.extend(clashes);
             if symbol.function.is_some() {
                 return;
             }

@@ -3,7 +3,7 @@
 use super::{Damage, Reader, changed, check};
 use crate::id::{Id, InputSectionId, InputSymbolId};
 use crate::phases::load::variables::Symbols;
-use crate::phases::load::{InputSymbol, Place, Role, Rows, name_hash};
+use crate::phases::load::{Homeless, InputSymbol, Place, Role, Rows, name_hash};
 use cubin::elf::SymbolRecord;
 use cubin::symbol::{Binding, Symbol, SymbolKind, SymbolSection};
 use cubin::target::Views;
@@ -48,12 +48,17 @@ impl<'data> Reader<'_, 'data> {
                 }
             }
             check::symbol(&symbol, place, home.map(|(_, role)| role)).map_err(problem)?;
-            let home = home.filter(|&(_, role)| !is_dynamic(&symbol, role));
+            let is_dynamic = home.is_some_and(|(_, role)| is_settled_dynamic(&symbol, role));
+            let home = home.filter(|_| !is_dynamic);
             *row = InputSymbol {
                 name: symbol.name,
                 // Hot: one per symbol, so this is not put off until all ids are made to count from there.
                 section: home.map(|(section, _)| InputSectionId::from_index(rows.first_section + section.index())),
-                is_common: place == Place::Common,
+                homeless: match place {
+                    Place::Common => Homeless::Common,
+                    _ if is_dynamic => Homeless::SettledDynamic,
+                    _ => Homeless::Undefined,
+                },
                 value: symbol.value,
                 size: symbol.size,
                 binding: symbol.binding,
@@ -99,6 +104,6 @@ impl<'data> Reader<'_, 'data> {
 
 /// Whether a symbol is dynamic shared memory. The reference linker puts it into a section in a relocatable output of its own, where it
 /// has no size: that defines nothing.
-fn is_dynamic(symbol: &Symbol<'_>, role: Role) -> bool {
+fn is_settled_dynamic(symbol: &Symbol<'_>, role: Role) -> bool {
     role == Role::ModuleShared && symbol.size == 0 && symbol.kind != SymbolKind::SECTION
 }
