@@ -455,13 +455,16 @@ struct DynamicAlignment {
 
 impl DynamicAlignment {
     fn find(facts: &Facts<'_, '_>, users: &Users) -> Self {
-        let dynamic = facts.plan.shared_variables().iter().filter(|variable| variable.owner == SharedPlacement::Dynamic);
+        let imitates = facts.options.imitates(Imitation::FirstDynamicAlignment);
+        // At first, the reference linker knew of no alignment but its own.
+        let is_aligned = !imitates || facts.inputs.release().has(Rule::DynamicSharedAligned);
+        let is_dynamic = |variable: &&SharedVariable| variable.owner == SharedPlacement::Dynamic && is_aligned;
+        let dynamic = facts.plan.shared_variables().iter().filter(is_dynamic);
         let declared: IdMap<SymbolId, u64> = dynamic.map(|variable| (variable.symbol, variable.align)).collect();
         let aligns = |function| facts.references.of(function).iter().filter_map(|symbol| declared.get(symbol)).copied();
         let of = users.largest_of_functions(facts, |function| {
             users::uses_dynamic(facts, function).then(|| aligns(function).max().unwrap_or(DYNAMIC_ALIGN))
         });
-        let imitates = facts.options.imitates(Imitation::FirstDynamicAlignment);
         // Compilers list the relocations from the end of the code on.
         let first = |function| Some((Reverse(facts.plan.function(function).text?), aligns(function).next()?));
         let first = users.largest_of_functions(facts, |function| if imitates { first(function) } else { None });

@@ -37,13 +37,14 @@ pub fn keep(facts: &Facts<'_, '_>) -> SharedLayout {
         sum.align = sum.align.max(module.align);
         let declared = facts.references.of(kernel).iter().filter_map(|symbol| layout.declared.get(symbol)).max().copied();
         if let Some(declared) = declared.filter(|_| has_dynamic) {
+            let is_aligned = facts.inputs.release().has(Rule::DynamicSharedAligned);
+            let declared = if is_aligned { declared } else { 1 };
             let unit = declared.max(DYNAMIC_ALIGN);
             let least = if declared > 1 { declared } else { 0 };
             let start = sum.size.next_multiple_of(unit).max(least);
             layout.instances.insert(kernel, start);
             sum.align = sum.align.max(unit);
-            let is_rounded = facts.inputs.release().has(Rule::DynamicSharedAligned);
-            sum.size = if is_rounded { start.next_multiple_of(sum.align) } else { start };
+            sum.size = if is_aligned { start.next_multiple_of(sum.align) } else { start };
         }
         // An empty one stays only if there is dynamic shared memory and it has its least alignment.
         layout.sections.insert(section, sum.extent(has_dynamic && sum.align == DYNAMIC_ALIGN));

@@ -47,8 +47,9 @@ impl<'data> Reader<'_, 'data> {
                     code.owner.get_or_insert(id);
                 }
             }
-            check::symbol(&symbol, place, home.map(|(_, role)| role)).map_err(problem)?;
             let is_dynamic = home.is_some_and(|(_, role)| is_settled_dynamic(&symbol, role));
+            let place = if is_dynamic { Place::Undefined } else { place };
+            check::symbol(&symbol, place, home.map(|(_, role)| role)).map_err(problem)?;
             let home = home.filter(|_| !is_dynamic);
             *row = InputSymbol {
                 name: symbol.name,
@@ -105,5 +106,5 @@ impl<'data> Reader<'_, 'data> {
 /// Whether a symbol is dynamic shared memory. The reference linker puts it into a section in a relocatable output of its own, where it
 /// has no size: that defines nothing.
 fn is_settled_dynamic(symbol: &Symbol<'_>, role: Role) -> bool {
-    role == Role::ModuleShared && symbol.size == 0 && symbol.kind != SymbolKind::SECTION
+    role == Role::ModuleShared && symbol.size == 0 && symbol.binding != Binding::LOCAL
 }
