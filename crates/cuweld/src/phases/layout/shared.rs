@@ -456,12 +456,12 @@ struct DynamicAlignment {
 impl DynamicAlignment {
     fn find(facts: &Facts<'_, '_>, users: &Users) -> Self {
         let imitates = facts.options.imitates(Imitation::FirstDynamicAlignment);
-        // At first, the reference linker knew of no alignment but its own.
-        let is_aligned = !imitates || facts.inputs.release().has(Rule::DynamicSharedAligned);
-        let is_dynamic = |variable: &&SharedVariable| variable.owner == SharedPlacement::Dynamic && is_aligned;
-        let dynamic = facts.plan.shared_variables().iter().filter(is_dynamic);
+        let dynamic = facts.plan.shared_variables().iter().filter(|variable| variable.owner == SharedPlacement::Dynamic);
         let declared: IdMap<SymbolId, u64> = dynamic.map(|variable| (variable.symbol, variable.align)).collect();
-        let aligns = |function| facts.references.of(function).iter().filter_map(|symbol| declared.get(symbol)).copied();
+        // At first, the reference linker aligned the pool to what is declared, and no array.
+        let is_heeded = !imitates || facts.inputs.release().has(Rule::DynamicSharedAligned);
+        let align_of = |symbol| declared.get(symbol).filter(|_| is_heeded);
+        let aligns = |function| facts.references.of(function).iter().filter_map(align_of).copied();
         let of = users.largest_of_functions(facts, |function| {
             users::uses_dynamic(facts, function).then(|| aligns(function).max().unwrap_or(DYNAMIC_ALIGN))
         });
