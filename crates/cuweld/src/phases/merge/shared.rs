@@ -6,8 +6,7 @@ use crate::dealt_sort::{Tie, dealt_merge_sort};
 use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::Imitation;
 use crate::options::KernelRoots;
-use crate::phases::load::Role;
-use crate::phases::names::SHARED_INSTANCE;
+use crate::phases::load::{Role, SHARED_INSTANCE};
 use crate::phases::usage::Callers;
 use crate::sections::ModuleShared;
 
