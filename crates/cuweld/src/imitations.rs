@@ -112,6 +112,9 @@ imitations! {
     RelocatableSettlesDynamicShared "13.0", ["relocatable_shared"],
         "In a relocatable output, defines dynamic shared memory.",
         "Only the final link knows where it starts.";
+    DynamicSharedTwice "13.0", ["relocatable_dynamic_shared_again"],
+        "Refuses a relocatable output of its own behind an input that mentions the same dynamic shared memory.",
+        "Neither defines it, and the other order is linked.";
     RelocatableMissingVariables "13.0", ["relocatable_missing"],
         "In a relocatable output, gives undefined variables the address -1 and undefined constants a bank that does not exist.",
         "What is undefined has no address yet.";

@@ -3,7 +3,7 @@
 //! Names stand in the order in which the link met them. That depends on no relocation and no number, so the tables are made while
 //! other phases decide about those.
 
-use super::load::{Place, Role};
+use super::load::{Place, Role, SHARED_INSTANCE};
 use super::merge::Local;
 use super::resolve::{Symbol, is_internal, is_leftover, is_named_in_any_case, is_shared_variable};
 use super::stages::Planned;
@@ -46,9 +46,6 @@ pub struct SymbolNames {
     /// The table.
     pub table: StringTableBuilder,
 }
-
-/// What the reference linker calls a kernel's dynamic shared memory in a relocatable output.
-pub const SHARED_INSTANCE: &str = "externsharedinstance";
 
 /// Gives every linked name its offset; none, where only what the file has has a name, which is known when that is numbered.
 pub fn place(facts: &Planned<'_, '_>) -> Option<LinkedNames> {

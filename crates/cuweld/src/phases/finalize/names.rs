@@ -8,8 +8,9 @@
 //! Newer releases name what the file has, and nothing else, in the order of sections and of symbols.
 
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
+use crate::phases::load::SHARED_INSTANCE;
 use crate::phases::merge::{Local, Name, Plan};
-use crate::phases::names::{LinkedNames, SHARED_INSTANCE, SectionNames, SymbolNames};
+use crate::phases::names::{LinkedNames, SectionNames, SymbolNames};
 use crate::phases::number::{Extent, FileSection, Numbering};
 use crate::phases::stages::Settled;
 use crate::phases::strings::StringTableBuilder;

@@ -305,8 +305,11 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             }
         }
         self.pool_end_for = self.users.largest(self.facts, |symbol| end_of.get(&symbol).copied());
-        if let (Some(section), true) = (self.facts.plan.module_shared(), self.layout.has_pool) {
-            self.pool_align = self.pool_align.max(self.facts.plan.sections()[section].align).max(self.dynamic.widest);
+        if self.layout.has_pool {
+            // What a section of an input is aligned to says less: in relocatable outputs, dynamic shared memory widens it.
+            let of_module = |variable: &&SharedVariable| variable.owner == SharedPlacement::Module;
+            let aligns = self.facts.plan.shared_variables().iter().filter(of_module).map(|variable| variable.align);
+            self.pool_align = aligns.fold(self.pool_align, u64::max).max(self.dynamic.widest);
         }
     }
 
@@ -452,13 +455,16 @@ struct DynamicAlignment {
 
 impl DynamicAlignment {
     fn find(facts: &Facts<'_, '_>, users: &Users) -> Self {
+        let imitates = facts.options.imitates(Imitation::FirstDynamicAlignment);
         let dynamic = facts.plan.shared_variables().iter().filter(|variable| variable.owner == SharedPlacement::Dynamic);
         let declared: IdMap<SymbolId, u64> = dynamic.map(|variable| (variable.symbol, variable.align)).collect();
-        let aligns = |function| facts.references.of(function).iter().filter_map(|symbol| declared.get(symbol)).copied();
+        // At first, the reference linker aligned the pool to what is declared, and no array.
+        let is_heeded = !imitates || facts.inputs.release().has(Rule::DynamicSharedAligned);
+        let align_of = |symbol| declared.get(symbol).filter(|_| is_heeded);
+        let aligns = |function| facts.references.of(function).iter().filter_map(align_of).copied();
         let of = users.largest_of_functions(facts, |function| {
             users::uses_dynamic(facts, function).then(|| aligns(function).max().unwrap_or(DYNAMIC_ALIGN))
         });
-        let imitates = facts.options.imitates(Imitation::FirstDynamicAlignment);
         // Compilers list the relocations from the end of the code on.
         let first = |function| Some((Reverse(facts.plan.function(function).text?), aligns(function).next()?));
         let first = users.largest_of_functions(facts, |function| if imitates { first(function) } else { None });

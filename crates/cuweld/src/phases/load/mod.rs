@@ -269,13 +269,24 @@ pub enum Place {
     Section(InputSectionId),
 }
 
+/// What a symbol is that no section holds.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+enum Homeless {
+    /// Defined somewhere else, if it is not in a section after all.
+    Undefined,
+    /// Defined wherever the linker makes room for it.
+    Common,
+    /// Dynamic shared memory that a relocatable output of the reference linker puts into a section, where it has no size.
+    SettledDynamic,
+}
+
 /// A symbol of an object. Kept small: there is one per symbol of every input.
 #[derive(Clone, Debug)]
 pub struct InputSymbol<'data> {
     /// Its name; empty for some that the compiler deleted.
     pub name: &'data str,
     section: Option<InputSectionId>,
-    is_common: bool,
+    homeless: Homeless,
     /// Its offset in that section; for shared and common variables their alignment.
     pub value: u64,
     /// Its size.
@@ -319,9 +330,14 @@ impl InputSymbol<'_> {
     pub fn place(&self) -> Place {
         match self.section {
             Some(section) => Place::Section(section),
-            None if self.is_common => Place::Common,
+            None if self.homeless == Homeless::Common => Place::Common,
             None => Place::Undefined,
         }
+    }
+
+    /// Whether it is dynamic shared memory in a relocatable output of the reference linker, which says that it is defined there.
+    pub fn is_settled_dynamic(&self) -> bool {
+        self.homeless == Homeless::SettledDynamic
     }
 
     /// Whether the symbol is a function, kernel or not, with a section of its own.
@@ -346,6 +362,8 @@ pub const OTHER_KERNEL: u8 = 0x10;
 pub const OTHER_SPACE: u8 = 0xe0;
 /// The memory space of shared variables.
 pub const SPACE_SHARED: u8 = 0x40;
+/// What the reference linker calls a kernel's dynamic shared memory in a relocatable output.
+pub const SHARED_INSTANCE: &str = "externsharedinstance";
 
 /// Whether a variable with this `other` lives in shared memory.
 pub fn is_shared(other: u8) -> bool {

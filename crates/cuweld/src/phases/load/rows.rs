@@ -1,6 +1,6 @@
 //! The tables that objects are read into, and the part of them that is one object's.
 
-use super::{CallRecord, InputSection, InputSymbol, MachineSymbol, ObjectFile, Role, Variables};
+use super::{CallRecord, Homeless, InputSection, InputSymbol, MachineSymbol, ObjectFile, Role, Variables};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};
 use cubin::read::Counts;
 use cubin::section::SectionType;
@@ -35,7 +35,7 @@ impl InputSymbol<'_> {
     pub(super) const BLANK: Self = InputSymbol {
         name: "",
         section: None,
-        is_common: false,
+        homeless: Homeless::Undefined,
         value: 0,
         size: 0,
         binding: Binding::LOCAL,

@@ -6,7 +6,7 @@ use crate::dealt_sort::{Tie, dealt_merge_sort};
 use crate::id::{FileId, FunctionId, IdMap, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::Imitation;
 use crate::options::KernelRoots;
-use crate::phases::load::Role;
+use crate::phases::load::{Role, SHARED_INSTANCE};
 use crate::phases::resolve::is_dynamic;
 use crate::phases::usage::Callers;
 use crate::sections::ModuleShared;
@@ -140,13 +140,18 @@ impl Walk<'_, '_> {
             self.plan.module_shared = Some(self.create(Name::plain(".nv_debug.shared"), &ModuleShared, ModuleShared::SHAPE));
         }
         // Objects before CUDA 13.1 do not say how dynamic shared memory is aligned.
-        let align = self.facts.inputs.symbols()[mention].value.max(1);
+        let row = &self.facts.inputs.symbols()[mention];
+        let imitates = self.facts.options.imitates(Imitation::FirstDynamicAlignment);
+        let align = match row.value {
+            0 => 1,
+            // Where it starts for one kernel, which is a multiple of its alignment.
+            start if row.name == SHARED_INSTANCE && !imitates => 1 << start.trailing_zeros(),
+            align => align,
+        };
         if self.facts.resolution.symbols()[id].first == mention {
             self.dynamic.insert(id, self.plan.shared_variables.len());
             self.plan.shared_variables.push(SharedVariable { symbol: id, size: 0, align, owner: SharedPlacement::Dynamic });
-        } else if !self.facts.options.imitates(Imitation::FirstDynamicAlignment)
-            && let Some(&known) = self.dynamic.get(&id)
-        {
+        } else if !imitates && let Some(&known) = self.dynamic.get(&id) {
             let known = &mut self.plan.shared_variables[known];
             known.align = known.align.max(align);
         }

@@ -64,17 +64,17 @@ impl Planned<'_, '_> {
     pub(super) fn settle_too_early(&self, reference: &Reference<'_, '_>, expression: Expression, id: SymbolId) -> Decision {
         let symbol = &self.resolution.symbols()[id];
         let kept = reference.kept(self, Referent::Symbol(self.aliased(id)), reference.entry.addend);
+        if let (true, Some(kernel)) = (is_dynamic(symbol), reference.section.code_of())
+            && self.layout.shared().instance(kernel).is_some()
+        {
+            return Decision::Keep(reference.kept(self, Referent::SharedInstance(kernel), reference.entry.addend));
+        }
         let is_missing = symbol.definition.is_none() && is_shared_variable(symbol) && !is_dynamic(symbol);
         if symbol.function.is_some() || symbol.binding == Binding::WEAK || is_missing {
             return Decision::Keep(kept);
         }
         if is_answered_early(symbol, self.options) {
             return self.settle_question(reference);
-        }
-        if let (true, Some(kernel)) = (is_dynamic(symbol), reference.section.code_of())
-            && self.layout.shared().instance(kernel).is_some()
-        {
-            return Decision::Keep(reference.kept(self, Referent::SharedInstance(kernel), reference.entry.addend));
         }
         if is_shared_variable(symbol) && !self.options.imitates(Imitation::RelocatableSettlesShared) {
             return Decision::Keep(kept);

@@ -3,7 +3,7 @@
 //! Each check stands alone, so one mention can clash in several ways, and each is said: its memory space, its size, and that it is
 //! defined already.
 
-use super::Symbol;
+use super::{Symbol, is_dynamic};
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::FileId;
 use crate::phases::explain::clash::{self as explain, Mentions};
@@ -132,6 +132,14 @@ pub fn variable<'data>(
         clashes.push(Clash::Definition { name, first });
     }
     clashes
+}
+
+/// Checks dynamic shared memory that a relocatable output of the reference linker puts into a section, where an earlier object has it:
+/// that linker takes every mention of it for a definition, and what is in a section for another.
+pub fn settled_dynamic<'data>(known: &Symbol, row: &InputSymbol<'data>) -> Option<Clash<'data>> {
+    let are_global = known.binding == Binding::GLOBAL && row.binding == Binding::GLOBAL;
+    let is_second = row.is_settled_dynamic() && is_dynamic(known) && are_global;
+    is_second.then(|| Clash::Definition { name: row.name, first: owner(known) })
 }
 
 fn is_defined_twice(known: &Symbol, row: &InputSymbol<'_>) -> bool {

@@ -5,9 +5,10 @@ use super::{Fate, Function, Part, Resolution, Symbol, is_laid_out_by_kernel};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::driver::is_driver_function;
 use crate::id::{FileId, FunctionId, IdMap, IdRange, IdVec, InputSectionId, InputSymbolId, SymbolId};
+use crate::imitations::Imitation;
 use crate::options::Options;
 use crate::phases::intern::Interned;
-use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role, Stretch, Variables};
+use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role, Stretch, Variables, is_shared};
 use cubin::release::Rule;
 use cubin::symbol::{Binding, SymbolKind};
 use std::num::NonZeroU32;
@@ -78,8 +79,10 @@ impl Mention {
     #[inline(always)] // Hot: one per symbol.
     fn symbol(self, row: &InputSymbol<'_>, definition: Option<InputSymbolId>, weak_is_global: bool) -> Symbol {
         let defined = row.place() != Place::Undefined;
-        // A weak reference to something undefined is kept among the globals, as a global.
-        let binding = if row.binding == Binding::WEAK && !defined { Binding::GLOBAL } else { row.binding };
+        // A weak reference to something undefined is kept among the globals, as a global; dynamic shared memory is defined by no input.
+        let is_dynamic = is_shared(row.other) && row.size == 0;
+        let is_reference = !defined && !is_dynamic;
+        let binding = if row.binding == Binding::WEAK && is_reference { Binding::GLOBAL } else { row.binding };
         Symbol {
             part: match binding {
                 Binding::GLOBAL => Part::Global,
@@ -286,7 +289,11 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             let symbol = &self.result.symbols[id];
             let is_initialised = |symbol: InputSymbolId| self.is_initialised(symbol);
             let known_initialised = symbol.definition.is_some_and(is_initialised);
-            self.clashes.extend(clash::variable(symbol, known_initialised, row, is_initialised(mention.symbol), mention.file));
+            let clashes = clash::variable(symbol, known_initialised, row, is_initialised(mention.symbol), mention.file);
+            if self.result.imitations.contains(Imitation::DynamicSharedTwice) {
+                self.clashes.extend(clash::settled_dynamic(symbol, row));
+            }
+            self.clashes.extend(clashes);
             if symbol.function.is_some() {
                 return;
             }

@@ -37,15 +37,17 @@ pub fn keep(facts: &Facts<'_, '_>) -> SharedLayout {
         sum.align = sum.align.max(module.align);
         let declared = facts.references.of(kernel).iter().filter_map(|symbol| layout.declared.get(symbol)).max().copied();
         if let Some(declared) = declared.filter(|_| has_dynamic) {
+            let is_aligned = facts.inputs.release().has(Rule::DynamicSharedAligned);
+            let declared = if is_aligned { declared } else { 1 };
             let unit = declared.max(DYNAMIC_ALIGN);
             let least = if declared > 1 { declared } else { 0 };
             let start = sum.size.next_multiple_of(unit).max(least);
             layout.instances.insert(kernel, start);
             sum.align = sum.align.max(unit);
-            let is_rounded = facts.inputs.release().has(Rule::DynamicSharedAligned);
-            sum.size = if is_rounded { start.next_multiple_of(sum.align) } else { start };
+            sum.size = if is_aligned { start.next_multiple_of(sum.align) } else { start };
         }
-        layout.sections.insert(section, sum.extent(has_dynamic));
+        // An empty one stays only if there is dynamic shared memory and it has its least alignment.
+        layout.sections.insert(section, sum.extent(has_dynamic && sum.align == DYNAMIC_ALIGN));
     }
     if let Some(section) = facts.plan.module_shared() {
         if has_dynamic {
@@ -70,9 +72,9 @@ impl Sum {
         self.align = self.align.max(align);
     }
 
-    /// An empty section stays only if there is dynamic shared memory and it has its alignment; then it has no symbol.
-    fn extent(&self, has_dynamic: bool) -> SharedExtent {
-        let present = self.size > 0 || (has_dynamic && self.align == DYNAMIC_ALIGN);
+    /// An empty section that stays has no symbol.
+    fn extent(&self, stays_empty: bool) -> SharedExtent {
+        let present = self.size > 0 || stays_empty;
         let size = if self.size <= self.align { self.size + self.align } else { self.size };
         SharedExtent { size: if present { size } else { 0 }, align: self.align.max(1), present, listed: self.size > 0 }
     }

@@ -92,9 +92,11 @@ impl<'data> Reader<'_, 'data> {
         let align = aligned.header.align.max(1);
         // Compilers align the file as well, so that a larger one has its place in it.
         let largest = MAX_ALIGN.max(self.file.bytes().len() as u64);
+        // Where the reference linker takes the start of dynamic shared memory for an alignment, it is a multiple of 16.
+        let may_be_start = matches!(role, Role::ModuleShared | Role::KernelShared) && align.is_multiple_of(16);
         u32::try_from(align)
             .ok()
-            .filter(|_| align.is_power_of_two() && align <= largest)
+            .filter(|_| (align.is_power_of_two() || may_be_start) && align <= largest)
             .ok_or_else(|| Damage::of(section, format!("alignment {align:#x} is not a power of two up to {largest:#x}")))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Damage, Reader, changed, check};
 use crate::id::{Id, InputSectionId, InputSymbolId};
 use crate::phases::load::variables::Symbols;
-use crate::phases::load::{InputSymbol, Place, Role, Rows, name_hash};
+use crate::phases::load::{Homeless, InputSymbol, Place, Role, Rows, name_hash};
 use cubin::elf::SymbolRecord;
 use cubin::symbol::{Binding, Symbol, SymbolKind, SymbolSection};
 use cubin::target::Views;
@@ -47,12 +47,19 @@ impl<'data> Reader<'_, 'data> {
                     code.owner.get_or_insert(id);
                 }
             }
+            let is_dynamic = home.is_some_and(|(_, role)| is_settled_dynamic(&symbol, role));
+            let place = if is_dynamic { Place::Undefined } else { place };
             check::symbol(&symbol, place, home.map(|(_, role)| role)).map_err(problem)?;
+            let home = home.filter(|_| !is_dynamic);
             *row = InputSymbol {
                 name: symbol.name,
                 // Hot: one per symbol, so this is not put off until all ids are made to count from there.
                 section: home.map(|(section, _)| InputSectionId::from_index(rows.first_section + section.index())),
-                is_common: place == Place::Common,
+                homeless: match place {
+                    Place::Common => Homeless::Common,
+                    _ if is_dynamic => Homeless::SettledDynamic,
+                    _ => Homeless::Undefined,
+                },
                 value: symbol.value,
                 size: symbol.size,
                 binding: symbol.binding,
@@ -94,4 +101,10 @@ impl<'data> Reader<'_, 'data> {
             .map_err(|inner| Damage(format!("function '{}' is inside the code of no other", rows.symbols[inner.index()].name)))?;
         Ok(found)
     }
+}
+
+/// Whether a symbol is dynamic shared memory. The reference linker puts it into a section in a relocatable output of its own, where it
+/// has no size: that defines nothing.
+fn is_settled_dynamic(symbol: &Symbol<'_>, role: Role) -> bool {
+    role == Role::ModuleShared && symbol.size == 0 && symbol.binding != Binding::LOCAL
 }
