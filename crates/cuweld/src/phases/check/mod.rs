@@ -1,5 +1,6 @@
 //! Check: everything that is wrong with the program as a whole, and what is listed of it. All of it is said before the link ends.
 
+mod addresses;
 mod listing;
 mod parameters;
 mod registers;
@@ -60,6 +61,9 @@ pub fn check(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Outline, Fail
     }
     if options.verbose {
         facts.list_resources(report);
+    }
+    if is_program && !report.has_errors() {
+        addresses::check(facts.planned, report)?;
     }
     let graphviz = options.listings.graphviz.then(|| listing::graphviz(resolution, graph, live, options.listings.every_pair));
     Ok(Outline { left_out: inputs.left_out().to_vec(), graphviz, account })
