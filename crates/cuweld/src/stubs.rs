@@ -139,8 +139,9 @@ impl TableForm {
         };
         for (index, stub) in stubs.iter().enumerate() {
             let [code @ .., 0x50, _] = stub.get(16..)? else { return None };
-            // All but the jump can be read off the machine code; in objects made for debugging, all but the branch as well.
-            let first_readable = stub.get(bits)?.trailing_zeros() as usize;
+            // All but the jump can be read off the machine code; in objects made for debugging, all but the branch as well. What fills up
+            // counts in a table, whether or not it does in the object.
+            let first_readable = if stub.get(bits)? & 0b10 != 0 { 1 } else { 2 };
             for bit in (first_readable..=readable_end).map(|place| index * each + place) {
                 capsule[bits + bit / 8] |= 1 << (bit % 8);
             }
@@ -218,6 +219,11 @@ mod tests {
             [out[0x0d], out[0x1d], out[0x2d], out[0x8d]]
         };
         assert_eq!((waits(false), waits(true)), ([0xea, 0xea, 0xe2, 0xde], [0xde; 4]));
+        // Since 13.1, what fills up a stub is no part of it in the object, but of the table.
+        let stub = [0x11, 0, 0, 0, 1, 0, 0, 0xc0, 3, 0, 0, 0, 0x02, 0, 0, 0, 0x42, 0x0a, 2, 0x0e, 0x50, 3];
+        let debug = [0x22, 0, 0, 0, 1, 0, 0, 0xc0, 3, 0, 0, 0, 0x00, 0, 0, 0, 0x42, 0x0a, 2, 0x0e, 0x42, 0x33, 0, 0x0e, 0x50, 3];
+        let capsule = TableForm::Separate.capsule(&[&debug, &stub, &debug]).unwrap_or_default();
+        assert_eq!(capsule[8..16], [21, 0, 0, 0, 0x3c, 0x1f, 0x0f, 0]);
     }
 
     #[test]
