@@ -29,6 +29,7 @@ use crate::choose::Description;
 use crate::entry::{Architecture, EntryKind};
 use crate::error::{Container, Error, Item, Problem, Result};
 use crate::little_endian::{Fields, length, slice};
+use std::collections::HashSet;
 
 /// The first four bytes of a container.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
@@ -39,6 +40,9 @@ const ENTRY_SIZE: u64 = 40;
 
 /// What containers are aligned to where several follow one another.
 const ALIGNMENT: u64 = 8;
+
+/// The most bytes of a value that are looked at.
+const LONGEST_VALUE: usize = 256;
 
 /// The language whose images are read.
 const CUDA: u16 = 2;
@@ -101,10 +105,8 @@ impl Image<'_> {
 pub fn units<'images, 'data>(images: &'images [Image<'data>]) -> impl Iterator<Item = &'images [Image<'data>]> {
     let mut rest = images;
     std::iter::from_fn(move || {
-        let is_new = |(index, image): (usize, &Image<'_>)| {
-            rest.iter().take(index).all(|earlier| earlier.description() != image.description())
-        };
-        let count = rest.iter().enumerate().take_while(|&pair| is_new(pair)).count();
+        let mut known = HashSet::new();
+        let count = rest.iter().take_while(|image| known.insert(image.description())).count();
         let (unit, others) = rest.split_at_checked(count)?;
         rest = others;
         (!unit.is_empty()).then_some(unit)
@@ -150,7 +152,7 @@ fn add_images<'data>(bytes: &'data [u8], offset: u64, found: &mut Vec<Image<'dat
     }
     let entries = count.checked_mul(ENTRY_SIZE).and_then(|size| slice(all, header.entries_offset, size));
     let entries = entries.ok_or_else(|| cut("the table of images", count.saturating_mul(ENTRY_SIZE)))?;
-    // Images that share their bytes would let a small file stand for one of any size.
+    // Images that share their bytes would let a small file stand for one of any size, and so would tables of strings.
     let mut left = header.size;
     for (index, record) in (0..).zip(entries.chunks_exact(ENTRY_SIZE as usize)) {
         let error = |problem| Error::new(Container::Offload, Some(Item::Entry(index)), offset, problem);
@@ -158,7 +160,8 @@ fn add_images<'data>(bytes: &'data [u8], offset: u64, found: &mut Vec<Image<'dat
         if entry.language != CUDA {
             continue;
         }
-        left = left.checked_sub(entry.image_size).ok_or_else(|| error(Problem::Overlap))?;
+        let taken = entry.image_size.saturating_add(entry.strings_size(header.version));
+        left = left.checked_sub(taken).ok_or_else(|| error(Problem::Overlap))?;
         let cut = |needed| error(Problem::Cut { what: "the image", needed, available: header.size });
         let image = slice(all, entry.image_offset, entry.image_size).ok_or_else(|| cut(entry.image_size))?;
         let name = entry.string(all, header.version, "arch").map_err(error)?;
@@ -207,6 +210,11 @@ struct Entry {
     image_size: u64,
 }
 
+/// The size of a string in a table.
+fn string_size(version: u32) -> u64 {
+    if version == 1 { 16 } else { 24 }
+}
+
 impl Entry {
     fn read(record: &[u8]) -> Option<Self> {
         let mut fields = Fields(record);
@@ -216,18 +224,26 @@ impl Entry {
         Some(Self { kind, language, strings_offset, strings, image_offset: fields.u64()?, image_size: fields.u64()? })
     }
 
+    /// The size of its table of strings.
+    fn strings_size(&self, version: u32) -> u64 {
+        self.strings.saturating_mul(string_size(version))
+    }
+
     /// The value of a string, empty without one.
     fn string<'data>(&self, all: &'data [u8], version: u32, name: &str) -> std::result::Result<&'data str, Problem> {
-        let size = if version == 1 { 16 } else { 24 };
-        let needed = self.strings.saturating_mul(size);
+        let needed = self.strings_size(version);
         let strings = slice(all, self.strings_offset, needed);
         let strings = strings.ok_or(Problem::Cut { what: "the table of strings", needed, available: length(all) })?;
-        let text = |offset| slice(all, offset, length(all).saturating_sub(offset))?.split(|&byte| byte == 0).next();
-        for record in strings.chunks_exact(size as usize) {
+        // No longer than what is looked for: many strings may name the same long text.
+        let text = |offset, most: usize| {
+            let rest = slice(all, offset, length(all).saturating_sub(offset))?;
+            rest.iter().take(most).position(|&byte| byte == 0).and_then(|end| rest.get(..end))
+        };
+        for record in strings.chunks_exact(string_size(version) as usize) {
             let mut fields = Fields(record);
             let (Some(key), Some(value)) = (fields.u64(), fields.u64()) else { continue };
-            if text(key) == Some(name.as_bytes()) {
-                let value = text(value).unwrap_or_default();
+            if text(key, name.len() + 1) == Some(name.as_bytes()) {
+                let value = text(value, LONGEST_VALUE).unwrap_or_default();
                 return std::str::from_utf8(value).map_err(|_| Problem::NotText("architecture"));
             }
         }
@@ -324,6 +340,13 @@ mod tests {
                 assert!(found <= whole.len(), "byte {index}");
             }
         }
+        let mut shared = container(2, &[(1, 2, "sm_90"), (1, 2, "sm_80"), (1, 2, "sm_75"), (1, 2, "sm_86")]);
+        let table = shared[40..48].to_vec();
+        for entry in shared[32..].chunks_exact_mut(ENTRY_SIZE as usize).take(4) {
+            entry[8..16].copy_from_slice(&table);
+            entry[16] = 6;
+        }
+        assert_eq!(images(&shared, 0).expect_err("tables that share bytes").problem(), &Problem::Overlap);
         let mut packed = container(3, &[(1, 2, "sm_90")]);
         packed[32] = 1;
         assert_eq!(images(&packed, 0).expect_err("packed").problem(), &Problem::PackedOffload);
