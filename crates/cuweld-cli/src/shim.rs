@@ -190,7 +190,8 @@ fn release_of(nvcc: &Path) -> Option<&'static Release> {
 fn profile_for(text: &str, folder: &Path, toolkit: &Path, style: DiagnosticsStyle, release: Option<&Release>) -> String {
     let name_of = |line: &str| line.split(['=', '+', ' ', '\t']).next().unwrap_or_default().to_owned();
     let lines = text.lines().map(|line| match name_of(line).as_str() {
-        "TOP" => format!("TOP = {}\n", toolkit.display()),
+        // Spelled as nvcc finds it from its own folder: the linker's note tells where it looked for libraries.
+        "TOP" => format!("TOP = {}/..\n", toolkit.join("bin").display()),
         "PATH" => {
             let folders = [&folder.display().to_string(), "$(TOP)/nvvm/bin", "$(TOP)/bin", "$(TOP)/lib"];
             format!("PATH += {};\n", folders.join(";")).replace(';', system::PATH_SEPARATOR)
@@ -276,7 +277,7 @@ mod tests {
     #[test]
     fn the_profile_holds_from_elsewhere() {
         let text = "\nTOP              = $(_HERE_)/..\nCICC_PATH = $(TOP)/nvvm/bin\nPATH            += $(CICC_PATH):$(_HERE_):\nPATHS = x\n";
-        let expected = "\nTOP = /cuda\nCICC_PATH = $(TOP)/nvvm/bin\nPATH += /welded:$(TOP)/nvvm/bin:$(TOP)/bin:$(TOP)/lib:\nPATHS = x\nCUWELD_DIAGNOSTICS ?= rich\nCUWELD_RELEASE ?= 13.4\n";
+        let expected = "\nTOP = /cuda/bin/..\nCICC_PATH = $(TOP)/nvvm/bin\nPATH += /welded:$(TOP)/nvvm/bin:$(TOP)/bin:$(TOP)/lib:\nPATHS = x\nCUWELD_DIAGNOSTICS ?= rich\nCUWELD_RELEASE ?= 13.4\n";
         let release = Release::by_name("13.4");
         assert_eq!(profile_for(text, Path::new("/welded"), Path::new("/cuda"), DiagnosticsStyle::Rich, release), expected);
     }
