@@ -94,7 +94,7 @@ fn link_into(
 ) -> Result<(), Failure> {
     let unified_index = side_files::read_unified_index(arguments.link.uidx_file.as_deref(), report)?;
     let Architecture::Real(target) = arguments.architecture else {
-        return virtual_target::link(arguments.architecture.target(), arguments, messages, report);
+        return virtual_target::link(arguments.architecture.target(), outputs, arguments, messages, report);
     };
     let host_section = side_files::read_host_section(arguments.link.nv_host.as_deref(), report)?;
     let (files, room) = read(arguments, target, watch);

@@ -2,32 +2,56 @@
 //!
 //! The reference linker reads the inputs all the same, and refuses objects that no GPU of the architecture could run. Compiler drivers
 //! ask for such links, so under its name that is what happens; under its own name cuweld says that there is nothing to link.
+//! All modules are registered, and the driver links them.
 
 use crate::inputs;
-use crate::link::say_how_reading_went;
+use crate::link::{add_side_files, registrations, say_how_reading_went};
 use crate::messages::Messages;
 use crate::options::LinkArguments;
+use crate::outputs::Outputs;
 use crate::request::imitations;
 use cubin::read::File;
 use cubin::target::{Target, Views};
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld::imitations::Imitation;
+use cuweld::inputs::{OpenInputs, RawInput, Unknown};
 use fatbin::{Kind, identify};
 
 /// Links for a virtual architecture: checks the inputs.
-pub fn link(target: &Target, arguments: &LinkArguments, messages: &Messages, report: &mut Report) -> Result<(), Failure> {
+pub fn link(
+    target: &Target,
+    outputs: &mut Outputs,
+    arguments: &LinkArguments,
+    messages: &Messages,
+    report: &mut Report,
+) -> Result<(), Failure> {
     let name = &arguments.arch;
-    if !messages.as_reference(arguments) {
+    if !messages.takes_as_reference(arguments) {
         let text = format!("nothing can be linked for '{name}', which is a virtual architecture");
         let real = name.replace("compute_", "sm_");
         return report.fatal(Diagnostic::new(Message::Usage { text }).hint(format!("name a real one, such as -arch={real}")));
     }
     let files = inputs::read(arguments, &inputs::Seen::default(), 1);
-    for input in files.raw_inputs(false).iter().filter(|input| matches!(identify(input.bytes), Kind::Cubin(_))) {
+    files.check_outputs(arguments, report)?;
+    let raw = files.raw_inputs(false);
+    for input in raw.iter().filter(|input| matches!(identify(input.bytes), Kind::Cubin(_))) {
         let Ok(object) = File::parse(input.bytes) else { continue };
         check(&object, &input.name, target, arguments, report)?;
     }
-    say_how_reading_went(&files, report)
+    say_how_reading_went(&files, report)?;
+    let registered = arguments.files.register_link_binaries.as_ref().map(|_| registered(&raw)).transpose();
+    let registered = registered.or_else(|message| report.fatal(*message))?;
+    add_side_files(outputs, registered.as_deref(), None, None, arguments, report)
+}
+
+/// The list of modules that the host's part of the program registers. Nobody knows which of them need the device runtime library.
+fn registered(raw: &[RawInput<'_>]) -> Result<String, Box<Message>> {
+    let inputs = OpenInputs::open(raw, Unknown::ByName)?;
+    let mut ids = inputs.module_ids()?;
+    if !ids.is_empty() {
+        ids.extend(inputs.runtime_module_ids()?);
+    }
+    Ok(registrations(&ids))
 }
 
 /// Refuses an object for a newer GPU than the architecture, which is the oldest one that can run the result.

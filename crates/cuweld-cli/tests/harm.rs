@@ -74,13 +74,27 @@ fn modules_have_identifiers_for_names() -> io::Result<()> {
     let object = fs::read(repository("crates/fatbin/tests/data/host_x86_64.o"))?;
     fs::write(folder.path("good.o"), &object)?;
     fs::write(folder.path("evil.o"), replaced(&object, b"_0123abcd_8_first_cu_first", b"x)\n#include \"/etc/hosts\"\n/"))?;
-    let link = |object: &str| folder.link(&[object, "-o=out.cubin", "--register-link-binaries=register.h"]);
-    let output = link("good.o")?;
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(fs::read_to_string(folder.path("register.h"))?.contains("DEFINE_REGISTER_FUNC(_0123abcd_8_first_cu_first)"));
-    fs::remove_file(folder.path("register.h"))?;
-    let said = refused(&link("evil.o")?);
-    assert!(said.contains("is no identifier") && !folder.path("register.h").exists(), "{said}");
+    let ways: [&[&str]; 3] = [
+        &["-arch=sm_90"],
+        // Where nothing is linked, all modules are registered.
+        &["-arch=compute_90", "--diagnostics=nvlink"],
+        &["dlink", "-arch=compute_90"],
+    ];
+    for way in ways {
+        let link = |object: &str| {
+            let mut program = Command::new(env!("CARGO_BIN_EXE_cuweld"));
+            program.current_dir(&folder.0).args(way).args([object, "-o", "out", "--register-link-binaries=register.h"]).output()
+        };
+        let output = link("good.o")?;
+        assert!(output.status.success(), "{way:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(fs::read_to_string(folder.path("register.h"))?.contains("DEFINE_REGISTER_FUNC(_0123abcd_8_first_cu_first)"));
+        fs::remove_file(folder.path("register.h"))?;
+        let output = link("evil.o")?;
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(!output.status.success() && !folder.path("register.h").exists(), "{way:?}: {said}");
+        assert!(said.contains("is no identifier") || way.contains(&"--diagnostics=nvlink"), "{way:?}: {said}");
+    }
     Ok(())
 }
 

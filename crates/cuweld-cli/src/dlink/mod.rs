@@ -357,7 +357,9 @@ fn add_bundle(
     let settings = Settings { name, debug, compression, ..Settings::default() };
     let bundle = match Bundle::new(programs, settings.clone()) {
         // For virtual architectures nothing is linked, and everything is registered: the driver compiles what the units have.
-        Ok(_) if programs.is_empty() => Bundle::without_code(opened.module_ids(), settings),
+        Ok(_) if programs.is_empty() => {
+            Bundle::without_code(opened.module_ids().or_else(|message| report.fatal(*message))?, settings)
+        }
         Ok(bundle) => bundle.with_entries(opened.host_entries()),
         Err(unfit) => return report.fatal(Message::Internal { text: unfit.to_string() }),
     };

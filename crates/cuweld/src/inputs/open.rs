@@ -9,6 +9,7 @@ use fatbin::host::FatbinSection;
 use fatbin::identify::{ByteOrder, Class, Form, HostElf};
 use fatbin::offload::{self, Image};
 use fatbin::{Archive, Fatbin, HostObject, Kind, fatbins, identify};
+use hashbrown::HashSet;
 use std::borrow::Cow;
 
 /// Inputs that are opened and told by their contents, which is the same for all targets. Code is chosen, and unpacked, for one.
@@ -63,12 +64,46 @@ impl<'data> OpenInputs<'data> {
     }
 
     /// The ids of all modules that are not linked yet, but for those of the device runtime library.
-    #[must_use]
-    pub fn module_ids(&self) -> Vec<&'data str> {
-        let linked: Vec<&str> = self.host_objects().flat_map(|object| &object.linked_module_ids).copied().collect();
-        let own = self.opened.iter().filter(|input| input.demand != Demand::Runtime).filter_map(Opened::host_object);
-        let own = own.flat_map(|object| &object.module_ids).copied();
-        own.filter(|id| !linked.contains(id)).collect()
+    ///
+    /// # Errors
+    ///
+    /// If one is no identifier.
+    pub fn module_ids(&self) -> Result<Vec<&'data str>, Box<Message>> {
+        self.module_ids_of(|demand| demand != Demand::Runtime)
+    }
+
+    /// The ids of the modules of the device runtime library.
+    ///
+    /// # Errors
+    ///
+    /// If one is no identifier.
+    pub fn runtime_module_ids(&self) -> Result<Vec<&'data str>, Box<Message>> {
+        self.module_ids_of(|demand| demand == Demand::Runtime)
+    }
+
+    fn module_ids_of(&self, is_wanted: impl Fn(Demand) -> bool) -> Result<Vec<&'data str>, Box<Message>> {
+        let linked = self.host_objects().flat_map(|object| &object.linked_module_ids).copied();
+        let linked: HashSet<&str, foldhash::fast::RandomState> = linked.collect();
+        let mut ids = Vec::new();
+        for input in self.opened.iter().filter(|input| is_wanted(input.demand)) {
+            if let Some(object) = input.host_object() {
+                check_module_ids(&input.name, object)?;
+                ids.extend(object.module_ids.iter().copied().filter(|id| !linked.contains(id)));
+            }
+        }
+        Ok(ids)
+    }
+}
+
+/// Refuses an object with a module whose id is no identifier: ids become a part of names in C.
+pub(super) fn check_module_ids(name: &str, object: &HostObject<'_>) -> Result<(), Box<Message>> {
+    let is_word = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match object.module_ids.iter().find(|id| !is_word(id)) {
+        Some(id) => {
+            let problem = format!("the name of its module, '{id}', is no identifier");
+            Err(Box::new(Message::BadContainer { file: name.to_owned(), problem }))
+        }
+        None => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::elsewhere::compile_for;
 use super::in_parallel;
-use super::open::{Content, OpenInputs, Opened, damaged};
+use super::open::{Content, OpenInputs, Opened, check_module_ids, damaged};
 use super::{Code, Module, Packed, Skipped, Unit, Unknown, Unpacked, Why};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::imitations::Imitation;
@@ -214,12 +214,7 @@ impl<'data> Search<'_, 'data> {
                 self.choose(input, fatbin)?;
             }
         }
-        // They become a part of names in C.
-        let is_word = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if let Some(id) = object.module_ids.iter().find(|id| !is_word(id)) {
-            let problem = format!("the name of its module, '{id}', is no identifier");
-            return self.report.fatal(Message::BadContainer { file: input.name.to_string(), problem });
-        }
+        check_module_ids(&input.name, object).or_else(|message| self.report.fatal(*message))?;
         let is_left = |index: usize| !linked.get(index).is_some_and(|&linked| linked);
         Ok(object.module_ids.iter().enumerate().filter(|&(index, _)| is_left(index)).map(|(_, &id)| id.to_owned()).collect())
     }

@@ -1,0 +1,4 @@
+#define NUM_PRELINKED_OBJECTS 3
+DEFINE_REGISTER_FUNC(_0123abcd_4_a_cu_k)
+DEFINE_REGISTER_FUNC(_4567cdef_4_b_cu_f)
+DEFINE_REGISTER_FUNC(_89abcdef_22_cuda_device_runtime_cu)

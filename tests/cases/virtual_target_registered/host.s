@@ -1,0 +1,3 @@
+# Code of the host alone.
+	.text
+	ret
