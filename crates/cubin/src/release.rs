@@ -96,7 +96,7 @@ releases! {
     "13.2" 132 mercury 0x0102 finalizer 0x0400 nvlink "13.2.86" ("37953736_0") nvjitlink "13.2.86";
     "13.3" 133 mercury 0x0103 finalizer 0x0400 nvlink "13.3.73" ("38244171_0") nvjitlink "13.3.33";
     "13.4" 134 mercury 0x0104 finalizer 0x0400 nvlink "13.4.92" ("38855100_0") nvjitlink "13.4.92";
-    "13.5" 135 mercury 0x0105 finalizer 0x0440 nvjitlink "13.5.37";
+    "13.5" 135 mercury 0x0105 finalizer 0x0440 nvlink "13.5.37" ("39125733_0") nvjitlink "13.5.37";
 }
 
 /// The last release of CUDA 12, of which only the library is known. Its files have another header than those of CUDA 13.

@@ -1,7 +1,7 @@
 //! The call graph and the prototypes of functions, which the driver reads when it links further code at run time.
 
 use super::{Bytes, InViews, SectionKind, Settled, Shape};
-use crate::id::{FunctionId, SectionId};
+use crate::id::{FunctionId, PrototypeId, SectionId};
 use crate::phases::callgraph::CallGraph;
 use crate::phases::finalize::Output;
 use crate::phases::live::LiveSet;
@@ -101,4 +101,12 @@ impl SectionKind for Prototypes {
 /// The functions that the file gives a prototype for: those whose address is taken have it in the call graph.
 fn prototyped<'facts>(live: &'facts LiveSet, graph: &'facts CallGraph<'_>) -> impl Iterator<Item = FunctionId> + 'facts {
     live.functions().filter(|&function| graph.prototype(function).is_some() && graph.taken(function).is_none())
+}
+
+/// The prototypes that both sections name, in the order of their records: of functions whose address is taken, of indirect calls, and of
+/// other functions. Each may come several times.
+pub fn prototypes_named<'facts>(live: &'facts LiveSet, graph: &'facts CallGraph<'_>) -> impl Iterator<Item = PrototypeId> + 'facts {
+    let taken = live.functions().filter_map(|function| graph.taken(function));
+    let called = live.functions().flat_map(|caller| graph.indirect(caller).iter().copied());
+    taken.chain(called).chain(prototyped(live, graph).filter_map(|function| graph.prototype(function)))
 }

@@ -14,7 +14,7 @@ use crate::phases::names::{LinkedNames, SectionNames, SymbolNames};
 use crate::phases::number::{Extent, FileSection, Numbering};
 use crate::phases::stages::Settled;
 use crate::phases::strings::StringTableBuilder;
-use crate::sections::InViews;
+use crate::sections::{InViews, prototypes_named};
 use crate::views::{self, View};
 
 /// Bytes behind the names of sections in files with two views: room for the names of two tables that are hardly ever there.
@@ -126,7 +126,8 @@ fn sections_there(plan: &Plan<'_>, numbering: &Numbering) -> (IdVec<SectionId, u
     (machine, mercury, table)
 }
 
-/// Names the symbols of the machine view in their order, then what has another name in the Mercury view, then prototypes.
+/// Names the symbols of the machine view in their order, then what has another name in the Mercury view, then prototypes as records name
+/// them.
 fn symbols_there(settled: &Settled<'_, '_>, numbering: &Numbering) -> (IdMap<SectionId, u32>, SymbolNames) {
     let (sections, symbols) = (settled.plan.sections(), settled.resolution.symbols());
     let prototypes = settled.graph.prototypes();
@@ -162,22 +163,13 @@ fn symbols_there(settled: &Settled<'_, '_>, numbering: &Numbering) -> (IdMap<Sec
             names.sections[id] = names.table.add(&sections[id].name.parts());
         }
     }
-    let shown = prototypes_shown(settled);
-    for (id, text) in prototypes.enumerate().filter(|(id, text)| shown[*id] && !text.is_empty()) {
-        names.prototypes[id] = names.table.add(&[text]);
+    // The empty prototype is the start of the table.
+    for id in prototypes_named(settled.live, settled.graph).filter(|&id| !prototypes[id].is_empty()) {
+        if names.prototypes[id] == 0 {
+            names.prototypes[id] = names.table.add(&[prototypes[id]]);
+        }
     }
     (machine_sections, names)
-}
-
-/// Which prototypes the call graph and the list of prototypes speak of.
-fn prototypes_shown(settled: &Settled<'_, '_>) -> IdVec<PrototypeId, bool> {
-    let graph = settled.graph;
-    let mut shown = IdVec::filled(false, graph.prototypes().len());
-    for function in settled.live.functions() {
-        let of_function = graph.taken(function).or_else(|| graph.prototype(function));
-        of_function.iter().chain(graph.indirect(function)).for_each(|&id| shown[id] = true);
-    }
-    shown
 }
 
 /// Adds the names of the other view, where there are two.
