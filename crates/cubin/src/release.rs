@@ -247,6 +247,8 @@ rules! {
         "The Mercury view has the `.debug_info` of the machine view.";
     LineTablesEnd 135
         "A table of lines without lines has the end of a sequence, in the machine view of files with two.";
+    ConstantsKeepNames 135
+        "Constants that compilers made for functions keep their names in files that are not executed.";
     ViewsInOneOrder 135
         "The sections of the Mercury view stand in the order of those of the machine view.";
 }

@@ -64,7 +64,7 @@ imitations! {
     ForgottenPointersInConstants "13.0", ["constant_of_replaced"],
         "Drops relocations in `__constant__` data that name a variable which a later object's definition replaced.",
         "The pointers stay null.";
-    OverlappingConstants "13.0", ["host_constants"],
+    OverlappingConstants "13.0" to "13.4", ["host_constants"],
         "When host code tells which kernels are used, leaves out small constants that equal earlier ones, but places those behind them as if they were there.",
         "Constants overlap, and code reads some from the wrong offset.";
     ConstantsOfThirdDefinitions "13.0" in One, ["weak_kernel_constants"],

@@ -181,7 +181,8 @@ impl<'data> Planned<'_, 'data> {
     /// object it is. They differ from those in the objects, and only files that are not executed have them.
     pub fn names_of_constants(&self) -> IdMap<SymbolId, (&'data str, String)> {
         let mut names = IdMap::default();
-        if !self.options.lists_internal_symbols() || self.options.target.views == Views::One {
+        let are_renamed = self.options.target.views == Views::Two && !self.inputs.release().has(Rule::ConstantsKeepNames);
+        if !self.options.lists_internal_symbols() || !are_renamed {
             return names;
         }
         for object in self.inputs.files().iter() {

@@ -87,8 +87,10 @@ impl Facts<'_, '_> {
                 .filter_map(|&(from, to, function)| self.sequence(tables, from, to, self.subject(function, tables.file)?))
                 .collect();
             sequences.sort_by_key(|sequence| (sequence.number, sequence.from));
-            if sequences.is_empty() && self.inputs().release().has(Rule::LineTablesEnd) {
-                out.extend([opcode::EXTENDED, 1, opcode::END]);
+            // Compilers of such a release end tables without lines themselves. A header ends with 0, so that this is none of it.
+            let end = [opcode::EXTENDED, 1, opcode::END];
+            if sequences.is_empty() && self.inputs().release().has(Rule::LineTablesEnd) && !out.ends_with(&end) {
+                out.extend(end);
             }
             for sequence in sequences {
                 moved.insert((sequence.from + ADDRESS) as u64, base + (out.len() + ADDRESS) as u64);
@@ -218,7 +220,7 @@ struct Row<'data> {
 
 /// Translates a sequence of the linked view: its rows go to where their instructions are in the machine code, which has a size.
 fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) -> Option<Vec<u8>> {
-    let rows = read(sequence, encoding, places)?;
+    let (rows, behind) = read(sequence, encoding, places)?;
     // Of several rows for one address, the last one counts. A row for the function's start is kept beside it.
     let lines: HashMap<i64, i64> = rows.iter().map(|row| (row.place, row.line)).collect();
     let mut seen = HashSet::new();
@@ -253,12 +255,14 @@ fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) ->
     }
     out.push(opcode::ADVANCE_PC);
     write_number(i64::try_from(size).ok()? - place, &mut out);
+    behind.iter().for_each(|bytes| out.extend_from_slice(bytes));
     out.extend([opcode::EXTENDED, 1, opcode::END]);
     Some(out)
 }
 
-/// Reads the rows of a sequence; nothing, if it has instructions that are not known. Rows behind the code are passed over.
-fn read<'data>(sequence: &'data [u8], encoding: Encoding, places: &Places) -> Option<Vec<Row<'data>>> {
+/// Reads the rows of a sequence, and the instructions behind the last; nothing, if it has some that are not known. Rows behind the code are
+/// passed over.
+fn read<'data>(sequence: &'data [u8], encoding: Encoding, places: &Places) -> Option<(Vec<Row<'data>>, Vec<&'data [u8]>)> {
     let (mut at, mut place, mut line, mut is_prologue) = (0, 0_u64, 1_i64, false);
     let (mut rows, mut before) = (Vec::new(), Vec::new());
     loop {
@@ -272,7 +276,7 @@ fn read<'data>(sequence: &'data [u8], encoding: Encoding, places: &Places) -> Op
                 let kind = *sequence.get(at)?;
                 at = at.checked_add(length)?;
                 match kind {
-                    opcode::END => return Some(rows),
+                    opcode::END => return Some((rows, before)),
                     opcode::SET_ADDRESS => {}
                     opcode::PROLOGUE => is_prologue = *sequence.get(at.checked_sub(1)?)? != 0,
                     _ => before.push(sequence.get(start..at)?),
