@@ -210,6 +210,8 @@ const STEP: i64 = 16;
 struct Row<'data> {
     /// Instructions that are copied as they are.
     before: Vec<&'data [u8]>,
+    /// Those that say something of the row behind them: these stand behind its steps.
+    flags: Vec<&'data [u8]>,
     /// Where in the machine code.
     place: i64,
     /// The line.
@@ -220,7 +222,8 @@ struct Row<'data> {
 
 /// Translates a sequence of the linked view: its rows go to where their instructions are in the machine code, which has a size.
 fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) -> Option<Vec<u8>> {
-    let (rows, behind) = read(sequence, encoding, places)?;
+    let (mut rows, behind) = read(sequence, encoding, places)?;
+    share_flags(&mut rows);
     // Of several rows for one address, the last one counts. A row for the function's start is kept beside it.
     let lines: HashMap<i64, i64> = rows.iter().map(|row| (row.place, row.line)).collect();
     let mut seen = HashSet::new();
@@ -249,6 +252,7 @@ fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) ->
                 out.push(opcode::ADVANCE_PC);
                 write_number(step, &mut out);
             }
+            row.flags.iter().for_each(|bytes| out.extend_from_slice(bytes));
             out.push(opcode::COPY);
         }
         (place, line) = (row.place, next);
@@ -258,6 +262,17 @@ fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) ->
     behind.iter().for_each(|bytes| out.extend_from_slice(bytes));
     out.extend([opcode::EXTENDED, 1, opcode::END]);
     Some(out)
+}
+
+/// Lets the row of a function's start have the flags of the one that is kept beside it for the same address.
+fn share_flags(rows: &mut [Row<'_>]) {
+    for index in 1..rows.len() {
+        let [start, next] = &mut rows[index - 1..=index] else { continue };
+        if start.is_prologue && !next.is_prologue && start.place == next.place {
+            let (flags, before) = std::mem::take(&mut next.before).into_iter().partition(|bytes| bytes.len() == 1);
+            (start.flags, next.before) = (flags, before);
+        }
+    }
 }
 
 /// Reads the rows of a sequence, and the instructions behind the last; nothing, if it has some that are not known. Rows behind the code are
@@ -298,7 +313,7 @@ fn read<'data>(sequence: &'data [u8], encoding: Encoding, places: &Places) -> Op
             }
         }
         if let Some(machine) = places.machine_from(place).filter(|_| has_row) {
-            rows.push(Row { before: std::mem::take(&mut before), place: machine.cast_signed(), line, is_prologue });
+            rows.push(Row { before: std::mem::take(&mut before), flags: Vec::new(), place: machine.cast_signed(), line, is_prologue });
         }
     }
 }
