@@ -77,6 +77,7 @@ pub fn compile_options(
             scope,
             emit_ptx: compile.emit_ptx,
             optimizer: texts(&compile.nvvm_options),
+            library: compile.nvvm_latest.then(|| "-nvvm-latest".to_owned()).into_iter().collect(),
             kernels_used: roots.kernels_used.clone(),
             variables_used: roots.variables_used.clone(),
             use_host_references: roots.host_info != HostInfo::Ignore,

@@ -228,6 +228,8 @@ pub struct Compile {
     pub ptxas_options: Vec<OsString>,
     /// Options of the optimizer (`-Xnvvm`).
     pub nvvm_options: Vec<OsString>,
+    /// The newest optimizer of the toolkit (`-nvvm-latest`).
+    pub nvvm_latest: bool,
     /// Most registers (`-maxrregcount`).
     pub max_registers: Option<i32>,
     /// Protect the stack (`-device-stack-protector`).

@@ -26,6 +26,7 @@ const LINK: &[Check] = &[
     |typed| optimizing_only(typed, Id::ForcePartialLto),
     |typed| optimizing_only(typed, Id::ForceWholeLto),
     partial_and_whole,
+    |typed| optimizing_only(typed, Id::NvvmLatest),
     |typed| optimizing_only(typed, Id::EmitPtx),
     split_compile_instead,
     |typed| (typed.has(Id::OfastCompile) && !optimizes(typed)).then(|| conflict("--Ofast-compile", "no -dlto")),

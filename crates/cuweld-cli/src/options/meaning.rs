@@ -170,6 +170,7 @@ fn compile(typed: &Typed) -> Compile {
         fast_compile: text(typed, Id::OfastCompile).and_then(|level| FastCompile::by_name(&level)),
         ptxas_options: owned(typed, Id::Xptxas),
         nvvm_options: owned(typed, Id::Xnvvm),
+        nvvm_latest: typed.has(Id::NvvmLatest),
         max_registers: typed.number(Id::Maxrregcount),
         device_stack_protector: typed.truth(Id::DeviceStackProtector),
         toolkit: path(typed, Id::Toolkit),

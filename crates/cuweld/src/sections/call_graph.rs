@@ -105,7 +105,10 @@ fn prototyped<'facts>(live: &'facts LiveSet, graph: &'facts CallGraph<'_>) -> im
 
 /// The prototypes that both sections name, in the order of their records: of functions whose address is taken, of indirect calls, and of
 /// other functions. Each may come several times.
-pub fn prototypes_named<'facts>(live: &'facts LiveSet, graph: &'facts CallGraph<'_>) -> impl Iterator<Item = PrototypeId> + 'facts {
+pub fn prototypes_named<'facts>(
+    live: &'facts LiveSet,
+    graph: &'facts CallGraph<'_>,
+) -> impl Iterator<Item = PrototypeId> + 'facts {
     let taken = live.functions().filter_map(|function| graph.taken(function));
     let called = live.functions().flat_map(|caller| graph.indirect(caller).iter().copied());
     taken.chain(called).chain(prototyped(live, graph).filter_map(|function| graph.prototype(function)))

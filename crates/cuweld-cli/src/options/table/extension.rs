@@ -12,7 +12,8 @@ const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summ
 const RELEASES: &[&str] = &["13.0", "13.1", "13.2", "13.3", "13.4", "13.5"];
 
 /// The tools that can be imitated.
-const TOOLS: &[&str] = &["nvlink-13.0.88", "nvlink-13.1.115", "nvlink-13.2.86", "nvlink-13.3.73", "nvlink-13.4.92"];
+const TOOLS: &[&str] =
+    &["nvlink-13.0.88", "nvlink-13.1.115", "nvlink-13.2.86", "nvlink-13.3.73", "nvlink-13.4.92", "nvlink-13.5.37"];
 
 #[rustfmt::skip] // a table reads better with several columns on a line
 pub(super) const ROWS: &[Row] = &[

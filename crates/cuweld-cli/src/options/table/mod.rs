@@ -38,6 +38,7 @@ pub enum Id {
     ExtraWarnings,
     LinkTimeOpt,
     Dlto,
+    NvvmLatest,
     NvvmPath,
     SplitCompile,
     SplitCompileExtended,
@@ -284,8 +285,12 @@ impl Row {
 }
 
 /// What only newer releases of the reference know: an option or a value of one, and the first toolkit that does. Targets know theirs.
-const NEWER: [(Id, Option<&str>, u16); 3] =
-    [(Id::Verbose2, None, 132), (Id::LinkAsToolsPatch, None, 133), (Id::CpuArch, Some("RISCV64"), 133)];
+const NEWER: [(Id, Option<&str>, u16); 4] = [
+    (Id::Verbose2, None, 132),
+    (Id::LinkAsToolsPatch, None, 133),
+    (Id::CpuArch, Some("RISCV64"), 133),
+    (Id::NvvmLatest, None, 135),
+];
 
 /// The first toolkit of CUDA 13 that knows an option with this value, if not all do.
 pub fn first_toolkit(id: Id, value: Option<&str>) -> Option<u16> {

@@ -76,6 +76,10 @@ pub(super) const ROWS: &[Row] = &[
     row(Always, LinkTimeOpt, "link-time-opt", "lto", Nothing, "Optimize at link time."),
     row(Always, Dlto, "dlto", "dlto", Nothing, "Optimize at link time; the same as -lto."),
     row(
+        Always, NvvmLatest, "nvvm-latest", "nvvm-latest", Nothing,
+        "With -dlto: take the newest optimizer that the toolkit has, also for GPUs whose default is an older one.",
+    ),
+    row(
         Always, NvvmPath, "nvvmpath", "nvvmpath", Text("folder"),
         "The toolkit's folder of the NVVM library; needed to optimize at link time.",
     ),

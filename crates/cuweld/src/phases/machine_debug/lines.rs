@@ -313,7 +313,13 @@ fn read<'data>(sequence: &'data [u8], encoding: Encoding, places: &Places) -> Op
             }
         }
         if let Some(machine) = places.machine_from(place).filter(|_| has_row) {
-            rows.push(Row { before: std::mem::take(&mut before), flags: Vec::new(), place: machine.cast_signed(), line, is_prologue });
+            rows.push(Row {
+                before: std::mem::take(&mut before),
+                flags: Vec::new(),
+                place: machine.cast_signed(),
+                line,
+                is_prologue,
+            });
         }
     }
 }

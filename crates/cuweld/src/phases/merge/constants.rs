@@ -252,16 +252,16 @@ pub struct SmallConstants<'data> {
 /// behind it are not where code looks for them (imitated only where files are compared). The offset of the last one that it did
 /// not leave out stays in the null symbol.
 pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_before: u64) {
+    if !walk.facts.options.imitates(Imitation::OverlappingConstants) {
+        return;
+    }
     let sections = walk.facts.inputs.sections();
     let section = &sections[id];
     let Some(place) = walk.plan.at(id) else { return };
-    let imitate = walk.facts.options.imitates(Imitation::OverlappingConstants);
-    if imitate {
-        let size = walk.small_constants.sizes.entry(place.section).or_default();
-        let offset = size.next_multiple_of(section.align());
-        *size = offset + section.size;
-        walk.plan.place(id, place.section, offset);
-    }
+    let size = walk.small_constants.sizes.entry(place.section).or_default();
+    let offset = size.next_multiple_of(section.align());
+    *size = offset + section.size;
+    walk.plan.place(id, place.section, offset);
     let is_candidate = match section.size {
         4 | 8 => section.align() == section.size,
         12 | 16 | 20 | 24 | 32 | 48 | 64 => true,
@@ -272,7 +272,7 @@ pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_
     }
     if walk.small_constants.seen.insert((section.data, section.align())) {
         leave_in_null_symbol(walk, place.offset);
-    } else if imitate {
+    } else {
         let output = &mut walk.plan.sections[place.section];
         output.pieces.pop();
         output.size = size_before;
