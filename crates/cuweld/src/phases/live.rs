@@ -14,7 +14,7 @@ mod launched;
 use super::callgraph::CallGraph;
 use super::load::Inputs;
 use super::resolve::Resolution;
-use crate::id::{FunctionId, Id, IdMap, IdVec};
+use crate::id::{FunctionId, Id, IdMap, IdVec, PrototypeId};
 use crate::imitations::Imitation;
 use crate::options::Options;
 use launched::Launched;
@@ -89,6 +89,19 @@ impl LiveSet {
     /// The live functions, in order of first mention.
     pub fn functions(&self) -> impl Iterator<Item = FunctionId> + '_ {
         self.live.enumerate().filter(|(_, live)| **live).map(|(function, _)| function)
+    }
+
+    /// The functions that the file gives a prototype for, in order: those whose address is taken have theirs in the call graph.
+    pub fn prototyped<'facts>(&'facts self, graph: &'facts CallGraph<'_>) -> impl Iterator<Item = FunctionId> + 'facts {
+        self.functions().filter(|&function| graph.prototype(function).is_some() && graph.taken(function).is_none())
+    }
+
+    /// The prototypes that records name, in the order of these: of functions whose address is taken, of indirect calls, of other functions.
+    /// Each may come several times.
+    pub fn named_prototypes<'facts>(&'facts self, graph: &'facts CallGraph<'_>) -> impl Iterator<Item = PrototypeId> + 'facts {
+        let taken = self.functions().filter_map(|function| graph.taken(function));
+        let called = self.functions().flat_map(|caller| graph.indirect(caller).iter().copied());
+        taken.chain(called).chain(self.prototyped(graph).filter_map(|function| graph.prototype(function)))
     }
 }
 

@@ -1,10 +1,8 @@
 //! The call graph and the prototypes of functions, which the driver reads when it links further code at run time.
 
 use super::{Bytes, InViews, SectionKind, Settled, Shape};
-use crate::id::{FunctionId, PrototypeId, SectionId};
-use crate::phases::callgraph::CallGraph;
+use crate::id::{FunctionId, SectionId};
 use crate::phases::finalize::Output;
-use crate::phases::live::LiveSet;
 use crate::phases::number::FileSection;
 use cubin::callgraph::{Edge, encode_edges, encode_prototypes};
 use cubin::release::Rule;
@@ -80,7 +78,7 @@ impl SectionKind for Prototypes {
     }
 
     fn is_needed(&self, settled: &Settled<'_, '_>, _id: SectionId) -> bool {
-        prototyped(settled.live, settled.graph).next().is_some()
+        settled.live.prototyped(settled.graph).next().is_some()
     }
 
     fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
@@ -91,25 +89,9 @@ impl SectionKind for Prototypes {
         let pair = |function: FunctionId| {
             Some((output.function_number(function), output.names.prototypes[output.graph.prototype(function)?]))
         };
-        let pairs: Vec<(u32, u32)> = prototyped(output.live, output.graph).filter_map(pair).collect();
+        let pairs: Vec<(u32, u32)> = output.live.prototyped(output.graph).filter_map(pair).collect();
         let mut bytes = Vec::new();
         encode_prototypes(&pairs, &mut bytes);
         Bytes::Made(bytes)
     }
-}
-
-/// The functions that the file gives a prototype for: those whose address is taken have it in the call graph.
-fn prototyped<'facts>(live: &'facts LiveSet, graph: &'facts CallGraph<'_>) -> impl Iterator<Item = FunctionId> + 'facts {
-    live.functions().filter(|&function| graph.prototype(function).is_some() && graph.taken(function).is_none())
-}
-
-/// The prototypes that both sections name, in the order of their records: of functions whose address is taken, of indirect calls, and of
-/// other functions. Each may come several times.
-pub fn prototypes_named<'facts>(
-    live: &'facts LiveSet,
-    graph: &'facts CallGraph<'_>,
-) -> impl Iterator<Item = PrototypeId> + 'facts {
-    let taken = live.functions().filter_map(|function| graph.taken(function));
-    let called = live.functions().flat_map(|caller| graph.indirect(caller).iter().copied());
-    taken.chain(called).chain(prototyped(live, graph).filter_map(|function| graph.prototype(function)))
 }

@@ -35,7 +35,7 @@ mod symbols;
 mod tables;
 mod unified;
 
-pub use call_graph::{CallGraphRecords, Prototypes, prototypes_named};
+pub use call_graph::{CallGraphRecords, Prototypes};
 pub use code::FunctionCode;
 pub use constants::FunctionConstants;
 pub use data::{GlobalZero, InitialisedData};

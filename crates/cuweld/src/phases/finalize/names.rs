@@ -14,7 +14,7 @@ use crate::phases::names::{LinkedNames, SectionNames, SymbolNames};
 use crate::phases::number::{Extent, FileSection, Numbering};
 use crate::phases::stages::Settled;
 use crate::phases::strings::StringTableBuilder;
-use crate::sections::{InViews, prototypes_named};
+use crate::sections::InViews;
 use crate::views::{self, View};
 
 /// Bytes behind the names of sections in files with two views: room for the names of two tables that are hardly ever there.
@@ -164,7 +164,7 @@ fn symbols_there(settled: &Settled<'_, '_>, numbering: &Numbering) -> (IdMap<Sec
         }
     }
     // The empty prototype is the start of the table.
-    for id in prototypes_named(settled.live, settled.graph).filter(|&id| !prototypes[id].is_empty()) {
+    for id in settled.live.named_prototypes(settled.graph).filter(|&id| !prototypes[id].is_empty()) {
         if names.prototypes[id] == 0 {
             names.prototypes[id] = names.table.add(&[prototypes[id]]);
         }
