@@ -278,7 +278,8 @@ mod tests {
         assert_eq!(name("nvlink-13.4"), Some((Tool::Nvlink, "13.4")));
         assert_eq!(name("nvjitlink-12.9.86"), Some((Tool::NvJitLink, "12.9")));
         assert_eq!(name("nvjitlink-13.5"), Some((Tool::NvJitLink, "13.5")));
-        for unknown in ["nvlink-13.3.33", "nvlink-12.9.86", "nvlink-13.5", "nvlink", "ld-13.4", "nvlink-", "13.4"] {
+        assert_eq!(name("nvlink-13.5.37"), Some((Tool::Nvlink, "13.5")));
+        for unknown in ["nvlink-13.3.33", "nvlink-12.9.86", "nvlink-13.99", "nvlink", "ld-13.4", "nvlink-", "13.4"] {
             assert_eq!(name(unknown), None, "{unknown}");
         }
     }
