@@ -6,14 +6,14 @@
 use cubin::elf::{Header, SectionHeader};
 use cubin::note::{Note, TOOL, ToolNote, notes};
 use cubin::read::File;
-use cubin::release::Build;
+use cubin::release::{Build, Release, Rule};
 use cubin::section::SectionType;
 use cubin::write::Image;
 
 /// The section with the notes of tools.
 const TOOL_NOTES: &str = ".note.nv.tkinfo";
 
-/// The alignment of the table of section headers.
+/// The alignment of the table of section headers, where it has one.
 const TABLE_ALIGN: u64 = 8;
 
 /// Who made a file: the texts of a note that do not depend on how the tool was called.
@@ -84,6 +84,12 @@ fn in_file<'data>(file: &File<'data>, index: usize) -> &'data [u8] {
     range.and_then(|(start, size)| file.bytes().get(start..)?.get(..size)).unwrap_or_default()
 }
 
+/// Whether the file is of a release that leaves no gap in front of the table of section headers.
+fn is_compact(file: &File<'_>) -> bool {
+    let has_rule = |toolkit| Release::for_toolkit(toolkit).has(Rule::CompactFiles);
+    file.mercury_symbol_table().is_some() && file.toolkit().is_some_and(has_rule)
+}
+
 /// The file with these contents, in which the sections behind a number follow each other at their alignments.
 fn written(file: &File<'_>, number: usize, contents: &[&[u8]]) -> Vec<u8> {
     let old: Vec<SectionHeader> = file.sections().iter().map(|section| section.header).collect();
@@ -104,7 +110,7 @@ fn written(file: &File<'_>, number: usize, contents: &[&[u8]]) -> Vec<u8> {
         end = sections[index].offset + contents[index].len() as u64;
     }
     let old_table = file.header().section_header_offset;
-    let table = end.next_multiple_of(TABLE_ALIGN);
+    let table = if is_compact(file) { end } else { end.next_multiple_of(TABLE_ALIGN) };
     let moved = |offset: u64| match old.iter().rposition(|section| section.offset == offset) {
         _ if offset >= old_table => offset - old_table + table,
         Some(index) => sections[index].offset,

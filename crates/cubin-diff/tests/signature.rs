@@ -27,6 +27,17 @@ fn there_and_back_is_the_same_file() {
     }
 }
 
+/// Later releases leave no gap in front of the section headers of files with two views.
+#[test]
+fn files_without_gaps_are_signed_as_well() {
+    let file: &[u8] = include_bytes!("../../../tests/nvjitlink/release-13.5/jump_tables.sm_100.cubin");
+    let build = Release::by_name("13.5").and_then(|release| release.build(Tool::NvJitLink)).expect("a known library");
+    let library = Signature { tool: "nvJIT API", version: build.version_text, build: build.build_text };
+    let signed = signed_as(file, library, CUWELD).expect("laid out as linkers do");
+    assert_ne!(signed, file);
+    assert_eq!(signed_as(&signed, CUWELD, library).as_deref(), Ok(file));
+}
+
 #[test]
 fn others_keep_their_notes() {
     assert_eq!(signed_as(FILES[0], CUWELD, reference()).as_deref(), Ok(FILES[0]));
