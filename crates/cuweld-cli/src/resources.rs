@@ -490,7 +490,8 @@ mod heap {
     // SAFETY: everything is done by the system's heap or by the arena, each of which knows its own pieces, and nothing unwinds.
     #[allow(unsafe_code, reason = "an interface of the standard library")]
     unsafe impl GlobalAlloc for Heap {
-        #[inline]
+        // Thousands of places ask for memory: what they would all repeat would make the program a tenth larger.
+        #[inline(never)]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
             if let Some(memory) = arena::take(layout) {
                 return memory;
@@ -499,7 +500,7 @@ mod heap {
             or_end(unsafe { System.alloc(layout) })
         }
 
-        #[inline]
+        #[inline(never)]
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
             if let Some(memory) = arena::take_zeroed(layout) {
                 return memory;
@@ -512,7 +513,7 @@ mod heap {
             memory
         }
 
-        #[inline]
+        #[inline(never)]
         unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
             if arena::has(memory) {
                 arena::give_back(memory, layout.size());
@@ -522,7 +523,7 @@ mod heap {
             }
         }
 
-        #[inline]
+        #[inline(never)]
         unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
             if !arena::has(memory) {
                 // SAFETY: the caller vouches for it.
