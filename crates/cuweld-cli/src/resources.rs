@@ -8,11 +8,11 @@ use huge_pages::{expect_little, expect_much};
 
 /// From this many bytes of input on, a link on one thread touches so much memory that a huge page takes the system less time: one costs as
 /// much as 25 small ones.
-const WORTH_HUGE_PAGE: usize = 48 << 10;
+const WORTH_HUGE_PAGE: usize = 24 << 10;
 /// From this many bytes of input on, many huge pages save more time than memory is lost where they end.
 const WORTH_HUGE_PAGES: usize = 512 << 10;
 /// From this many files on, other threads save more time than it takes to start them.
-pub const MANY_FILES: usize = 64;
+const MANY_FILES: usize = 128;
 /// If the files are many, huge pages pay from this many bytes in each on: of small ones, little is kept.
 const LARGE_FILE: usize = 16 << 10;
 
@@ -95,7 +95,7 @@ fn start(threads: usize) {
 /// Another thread is worth while for so many more bytes,
 const BYTES_PER_THREAD: usize = 2 << 20;
 /// or so many more files.
-const FILES_PER_THREAD: usize = 64;
+const FILES_PER_THREAD: usize = MANY_FILES;
 
 /// More threads than this for each processor do nothing but wait for each other.
 const MOST_PER_PROCESSOR: usize = 8;
