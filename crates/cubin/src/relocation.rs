@@ -282,8 +282,11 @@ pub enum Mode {
 ///
 /// Bits that do not fit a field are cut off. Nothing is changed when an error is returned.
 pub fn apply(field: &[Bits], code: &mut [u8], offset: u64, value: u64, bank: u8, mode: Mode) -> Result<()> {
-    for bits in field {
-        word(bits, code, offset)?;
+    // All or nothing is written. One field is looked at when it is.
+    if field.len() > 1 {
+        for bits in field {
+            word(bits, code, offset)?;
+        }
     }
     for bits in field {
         let shifted = |part: u64| part.checked_shr(bits.value_shift.into()).unwrap_or(0);
@@ -310,8 +313,12 @@ pub fn write_field(bits: &Bits, code: &mut [u8], offset: u64, value: u64) -> Res
     let (range, word) = word(bits, code, offset)?;
     let mask = mask(bits) << bits.first_bit;
     let word = word & !mask | u128::from(value) << bits.first_bit & mask;
-    let length = range.len();
-    code[range].copy_from_slice(&word.to_le_bytes()[..length]);
+    let (length, bytes) = (range.len(), word.to_le_bytes());
+    // What is behind the field is what it was, and a known number of bytes is copied faster.
+    match code[range.start..].first_chunk_mut() {
+        Some(whole) => *whole = bytes,
+        None => code[range].copy_from_slice(&bytes[..length]),
+    }
     Ok(())
 }
 
@@ -319,7 +326,7 @@ fn mask(bits: &Bits) -> u128 {
     1_u128.checked_shl(bits.width.into()).map_or(u128::MAX, |end| end - 1)
 }
 
-/// The bytes that a field touches, from the first of its word on, and what they hold.
+/// The bytes that a field touches, from the first of its word on, and what they hold. In the word there may be what is behind them, too.
 fn word(bits: &Bits, code: &[u8], offset: u64) -> Result<(std::ops::Range<usize>, u128)> {
     let end_bit = u32::from(bits.first_bit) + u32::from(bits.width);
     let found = usize::try_from(offset).ok().and_then(|start| {
@@ -331,8 +338,11 @@ fn word(bits: &Bits, code: &[u8], offset: u64) -> Result<(std::ops::Range<usize>
         let problem = Problem::FieldPastEnd { first_bit: bits.first_bit.into(), end_bit, available };
         return Err(Error::at(offset, problem));
     };
-    let mut word = [0; 16];
-    word[..bytes.len()].copy_from_slice(bytes);
+    let word = code[range.start..].first_chunk().copied().unwrap_or_else(|| {
+        let mut word = [0; 16];
+        word[..bytes.len()].copy_from_slice(bytes);
+        word
+    });
     Ok((range, u128::from_le_bytes(word)))
 }
 

@@ -5,7 +5,7 @@ use crate::folders::{self, Folders};
 use crate::libraries;
 use crate::missing_file;
 use crate::options::{InputItem, InputSource, LinkArguments, Members, System};
-use crate::resources::{self, Workload};
+use crate::resources::Workload;
 use cuweld::Demand;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
 use cuweld::inputs::RawInput;
@@ -175,18 +175,24 @@ fn absolute(folder: &Path, path: &Path) -> io::Result<PathBuf> {
 #[derive(Default)]
 pub struct Seen(Vec<Option<Opened>>);
 
-/// How much there is to be read, as far as that can be told. Of many files it is not worth while to ask; a few are opened for it, since
-/// the system looks for each by its name only once then.
+/// Of so many files it is worth while to ask how large they are.
+const FEW_FILES: usize = 64;
+/// No object is smaller, by far.
+const LEAST_OBJECT: usize = 1 << 10;
+
+/// How much there is to be read, as far as that can be told. A few files are opened for it, since the system looks for each by its name
+/// only once then.
 pub fn expected(arguments: &LinkArguments) -> (Workload, Seen) {
     let files = arguments.inputs.len();
     let look = |item: &InputItem| match &item.source {
         InputSource::File(path) if !is_runtime(path) => Opened::of(path).ok(),
         InputSource::File(_) | InputSource::Library(_) | InputSource::LibraryFile(_) => None,
     };
-    let few = arguments.inputs_in_link_order().filter(|_| files < resources::MANY_FILES);
+    let few = arguments.inputs_in_link_order().filter(|_| files < FEW_FILES);
     let seen = Seen(few.map(look).collect());
     let bytes = seen.0.iter().flatten().map(|found| found.size() as usize).fold(0, usize::saturating_add);
-    (Workload { bytes, files }, seen)
+    let least = if files < FEW_FILES { 0 } else { files * LEAST_OBJECT };
+    (Workload { bytes: bytes.max(least), files }, seen)
 }
 
 /// Whether a file is the device runtime, by its name.

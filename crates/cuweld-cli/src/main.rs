@@ -51,6 +51,7 @@ fn begin() -> ExitCode {
 }
 
 fn run() -> ExitCode {
+    resources::begin_arena();
     let mut arguments = std::env::args_os().peekable();
     let name = arguments.next();
     // The program once more, as the parent of a compiler.

@@ -156,14 +156,12 @@ pub fn collision<'path>(
     inputs: impl IntoIterator<Item = &'path Path>,
 ) -> Option<Message> {
     let shown = |path: &Path| path.to_string_lossy().into_owned();
-    let all = |paths: &mut dyn Iterator<Item = &'path Path>| -> Vec<_> {
-        paths.filter_map(|path| Some((path, Leads::of(path)?))).collect()
-    };
-    let outputs = all(&mut outputs.into_iter());
-    if outputs.is_empty() {
+    let (outputs, inputs): (Vec<_>, Vec<_>) = (outputs.into_iter().collect(), inputs.into_iter().collect());
+    if outputs.is_empty() || outputs.len() + inputs.len() < 2 {
         return None;
     }
-    let inputs = all(&mut inputs.into_iter());
+    let lead = |paths: Vec<&'path Path>| paths.into_iter().filter_map(|path| Some((path, Leads::of(path)?))).collect::<Vec<_>>();
+    let (outputs, inputs) = (lead(outputs), lead(inputs));
     outputs.iter().enumerate().find_map(|(index, (output, leads))| {
         let is_one = |(_, other): &&(&Path, Leads)| other == leads;
         let file = shown(output);

@@ -1,14 +1,18 @@
 //! How much of the machine a link takes: one thread and little memory if it is small, everything if it is large.
 
+pub use arena::begin as begin_arena;
 use cuweld_toolkit::Jobs;
 pub use heap::keep_all;
 pub use huge_pages::{expect_large_pieces, touch_ahead};
 use huge_pages::{expect_little, expect_much};
 
-/// From this many bytes of input on, huge pages save more time than memory is lost where they end.
+/// From this many bytes of input on, a link on one thread touches so much memory that a huge page takes the system less time: one costs as
+/// much as 25 small ones.
+const WORTH_HUGE_PAGE: usize = 24 << 10;
+/// From this many bytes of input on, many huge pages save more time than memory is lost where they end.
 const WORTH_HUGE_PAGES: usize = 512 << 10;
 /// From this many files on, other threads save more time than it takes to start them.
-pub const MANY_FILES: usize = 64;
+const MANY_FILES: usize = 128;
 /// If the files are many, huge pages pay from this many bytes in each on: of small ones, little is kept.
 const LARGE_FILE: usize = 16 << 10;
 
@@ -44,22 +48,37 @@ impl Workload {
 /// turned out to be. `read` is told how many threads there are for it.
 pub fn take_while_reading<T>(expected: Workload, asked_for: Option<u32>, read: impl FnOnce(usize) -> (T, Workload)) -> T {
     let readers = expected.threads(asked_for);
-    match expected.is_large() {
-        true => expect_much(readers),
-        false => expect_little(),
-    }
+    let has_much = provide(expected, readers);
     if readers > 1 {
         start(readers);
     }
     let (result, found) = read(readers);
-    let threads = if readers > 1 { readers } else { found.threads(asked_for) };
-    if found.is_large() && !expected.is_large() {
-        expect_much(threads);
-    }
     if readers == 1 {
+        let threads = found.threads(asked_for);
+        if !has_much {
+            provide(found, threads);
+        }
+        arena::open();
         start(threads);
     }
     result
+}
+
+/// Provides memory for a link. Gives whether that is all that can be done for it.
+fn provide(workload: Workload, threads: usize) -> bool {
+    if threads == 1 && workload.files < MANY_FILES && workload.bytes <= arena::MOST_INPUT {
+        if workload.bytes >= WORTH_HUGE_PAGE {
+            arena::use_huge_pages();
+        }
+        return false;
+    }
+    // What several threads share, or is much, is given back and used again.
+    arena::close();
+    match workload.is_large() {
+        true => expect_much(threads),
+        false => expect_little(),
+    }
+    workload.is_large()
 }
 
 /// Starts threads.
@@ -76,7 +95,7 @@ fn start(threads: usize) {
 /// Another thread is worth while for so many more bytes,
 const BYTES_PER_THREAD: usize = 2 << 20;
 /// or so many more files.
-const FILES_PER_THREAD: usize = 64;
+const FILES_PER_THREAD: usize = MANY_FILES;
 
 /// More threads than this for each processor do nothing but wait for each other.
 const MOST_PER_PROCESSOR: usize = 8;
@@ -100,7 +119,7 @@ mod huge_pages {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     /// The size of a huge page.
-    const PAGE: usize = 2 << 20;
+    pub(super) const PAGE: usize = 2 << 20;
 
     /// Has the heap grow in few steps, and never shrink: what a small link gives back it needs again a moment later, and then the system
     /// would have to provide it once more. Without effect where the C library does not offer this.
@@ -253,14 +272,192 @@ pub fn on_large_stack<T>(function: fn() -> T) -> T {
     function()
 }
 
+/// The memory of a small link: pieces are cut from the front of one block, and only the last one can be given back.
+///
+/// A small link asks for a few thousand pieces and is over before it would need many of them again. To keep books on them, as a heap does,
+/// took a tenth of its time. The block belongs to one thread: others, and links with several of them, use the system's heap.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+mod arena {
+    use super::huge_pages::PAGE;
+    use std::alloc::Layout;
+    use std::cell::{Cell, UnsafeCell};
+    use std::ptr;
+
+    /// So many bytes of input need less than the arena has: a link takes some three times their size.
+    pub(super) const MOST_INPUT: usize = 2 << 20;
+    /// How much is cut from it at most. What is never used is only an address.
+    const ROOM: usize = 8 << 20;
+    /// How much of that is for the time before it is known how large the link is. Of this, huge pages take nothing.
+    const FIRST_ROOM: usize = 128 << 10;
+
+    /// With enough around it for a huge page to begin behind what comes first.
+    #[repr(C, align(4096))]
+    struct Block(UnsafeCell<[u8; ROOM + PAGE]>);
+
+    // SAFETY: what is in it belongs to whom a piece was given, and each is given once.
+    #[allow(unsafe_code, reason = "memory that is handed out")]
+    unsafe impl Sync for Block {}
+
+    static BLOCK: Block = Block(UnsafeCell::new([0; ROOM + PAGE]));
+
+    thread_local! {
+        /// Where the next piece begins. No thread but the one that opens the arena has any room.
+        static NEXT: Cell<usize> = const { Cell::new(0) };
+        /// Where there is no more room.
+        static END: Cell<usize> = const { Cell::new(0) };
+        /// From here on, nothing was written yet.
+        static CLEAN: Cell<usize> = const { Cell::new(0) };
+    }
+
+    fn block() -> *mut u8 {
+        BLOCK.0.get().cast()
+    }
+
+    /// Where the first huge page may begin.
+    fn boundary() -> usize {
+        (block().addr() + FIRST_ROOM).next_multiple_of(PAGE)
+    }
+
+    /// Opens the arena for this thread, for what comes before a link.
+    pub fn begin() {
+        let boundary = boundary();
+        NEXT.set(boundary - FIRST_ROOM);
+        CLEAN.set(boundary - FIRST_ROOM);
+        END.set(boundary);
+    }
+
+    /// Opens all of it, unless it is closed.
+    pub(super) fn open() {
+        if END.get() == boundary() {
+            END.set(block().addr() + size_of::<Block>());
+        }
+    }
+
+    /// Opens all of it, unless that is done or it is closed, and has the system provide it in huge pages.
+    #[allow(unsafe_code, reason = "the system is told which memory is large")]
+    pub(super) fn use_huge_pages() {
+        if END.get() != boundary() {
+            return;
+        }
+        open();
+        let start = boundary();
+        let size = (END.get() - start) / PAGE * PAGE;
+        // SAFETY: the advice concerns memory of the block that nobody was given yet, and changes no contents.
+        _ = unsafe { libc::madvise(block().with_addr(start).cast(), size, libc::MADV_HUGEPAGE) };
+        NEXT.set(start);
+        CLEAN.set(start);
+    }
+
+    /// Cuts nothing from it any more.
+    pub(super) fn close() {
+        END.set(0);
+    }
+
+    /// A piece, if there is room for it.
+    #[inline(always)]
+    pub(super) fn take(layout: Layout) -> Option<*mut u8> {
+        // Alignments are powers of two.
+        let start = (NEXT.get() + layout.align() - 1) & !(layout.align() - 1);
+        let end = start.checked_add(layout.size())?;
+        if end > END.get() {
+            return None;
+        }
+        NEXT.set(end);
+        Some(block().with_addr(start))
+    }
+
+    /// The same, with nothing in it.
+    #[allow(unsafe_code, reason = "clears memory")]
+    #[inline]
+    pub(super) fn take_zeroed(layout: Layout) -> Option<*mut u8> {
+        let memory = take(layout)?;
+        let dirty = CLEAN.get().saturating_sub(memory.addr()).min(layout.size());
+        // SAFETY: the piece has at least so many bytes, and nobody else has it.
+        unsafe { ptr::write_bytes(memory, 0, dirty) };
+        Some(memory)
+    }
+
+    /// Whether a piece was cut from it.
+    #[inline(always)]
+    pub(super) fn has(memory: *mut u8) -> bool {
+        memory.addr().wrapping_sub(block().addr()) < size_of::<Block>()
+    }
+
+    /// Takes a piece back, if it is the last one.
+    #[inline(always)]
+    pub(super) fn give_back(memory: *mut u8, size: usize) {
+        let (start, end) = (memory.addr(), NEXT.get());
+        if start + size == end {
+            NEXT.set(start);
+            CLEAN.set(CLEAN.get().max(end));
+        }
+    }
+
+    /// Makes a piece smaller, or larger if it is the last one and there is room.
+    #[inline(always)]
+    pub(super) fn resize(memory: *mut u8, old: usize, new: usize) -> bool {
+        let (start, end) = (memory.addr(), NEXT.get());
+        if start + old != end {
+            return new <= old;
+        }
+        if start + new > END.get() {
+            return false;
+        }
+        NEXT.set(start + new);
+        CLEAN.set(CLEAN.get().max(end));
+        true
+    }
+}
+
+/// Elsewhere everything is on the system's heap.
+#[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
+mod arena {
+    use std::alloc::Layout;
+
+    pub(super) const MOST_INPUT: usize = 0;
+
+    pub fn begin() {}
+
+    pub(super) fn open() {}
+
+    pub(super) fn use_huge_pages() {}
+
+    pub(super) fn close() {}
+
+    #[cfg(unix)]
+    pub(super) fn take(_: Layout) -> Option<*mut u8> {
+        None
+    }
+
+    #[cfg(unix)]
+    pub(super) fn take_zeroed(_: Layout) -> Option<*mut u8> {
+        None
+    }
+
+    #[cfg(unix)]
+    pub(super) fn has(_: *mut u8) -> bool {
+        false
+    }
+
+    #[cfg(unix)]
+    pub(super) fn give_back(_: *mut u8, _: usize) {}
+
+    #[cfg(unix)]
+    pub(super) fn resize(_: *mut u8, _: usize, _: usize) -> bool {
+        false
+    }
+}
+
 /// The heap of the program.
 #[cfg(unix)]
 mod heap {
+    use super::arena;
     use super::huge_pages::{LARGE_PIECE, in_huge_pages};
     use std::alloc::{GlobalAlloc, Layout, System};
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    /// The system's heap. When it has no more, the program ends with an error: nothing that it could do needs no memory.
+    /// The arena, and behind it the system's heap. When that has no more, the program ends with an error: nothing that it could do needs no
+    /// memory.
     struct Heap;
 
     #[global_allocator]
@@ -290,17 +487,24 @@ mod heap {
         if memory.is_null() { end() } else { memory }
     }
 
-    // SAFETY: everything is done by the system's heap, and nothing unwinds.
+    // SAFETY: everything is done by the system's heap or by the arena, each of which knows its own pieces, and nothing unwinds.
     #[allow(unsafe_code, reason = "an interface of the standard library")]
     unsafe impl GlobalAlloc for Heap {
-        #[inline]
+        // Thousands of places ask for memory: what they would all repeat would make the program a tenth larger.
+        #[inline(never)]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            if let Some(memory) = arena::take(layout) {
+                return memory;
+            }
             // SAFETY: the caller vouches for it.
             or_end(unsafe { System.alloc(layout) })
         }
 
-        #[inline]
+        #[inline(never)]
         unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+            if let Some(memory) = arena::take_zeroed(layout) {
+                return memory;
+            }
             // SAFETY: the caller vouches for it.
             let memory = or_end(unsafe { System.alloc_zeroed(layout) });
             if layout.size() >= LARGE_PIECE {
@@ -309,18 +513,31 @@ mod heap {
             memory
         }
 
-        #[inline]
+        #[inline(never)]
         unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-            if !KEEPS_ALL.load(Ordering::Relaxed) {
+            if arena::has(memory) {
+                arena::give_back(memory, layout.size());
+            } else if !KEEPS_ALL.load(Ordering::Relaxed) {
                 // SAFETY: the caller vouches for it.
                 unsafe { System.dealloc(memory, layout) }
             }
         }
 
-        #[inline]
+        #[inline(never)]
         unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-            // SAFETY: the caller vouches for it.
-            or_end(unsafe { System.realloc(memory, layout, size) })
+            if !arena::has(memory) {
+                // SAFETY: the caller vouches for it.
+                return or_end(unsafe { System.realloc(memory, layout, size) });
+            }
+            if arena::resize(memory, layout.size(), size) {
+                return memory;
+            }
+            // SAFETY: the caller vouches for the old piece and for the new size. The pieces are two, and each is as large as what is copied.
+            unsafe {
+                let larger = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+                std::ptr::copy_nonoverlapping(memory, larger, layout.size().min(size));
+                larger
+            }
         }
     }
 }

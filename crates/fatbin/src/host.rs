@@ -202,10 +202,12 @@ impl<'data> HostObject<'data> {
                 for index in 0..table.count {
                     let header = table.header(index)?;
                     let found = table.name_onwards(index, &header)?;
+                    if !may_be_known(found) {
+                        continue;
+                    }
                     let is_named =
                         |name: &str| found.strip_prefix(name.as_bytes()).is_some_and(|rest| matches!(rest, [] | [0, ..]));
-                    if let Some(&(name, role)) = SECTIONS.iter().filter(|_| may_be_known(found)).find(|(name, _)| is_named(name))
-                    {
+                    if let Some(&(name, role)) = SECTIONS.iter().find(|(name, _)| is_named(name)) {
                         add(name, role, header.offset, table.contents(&header))?;
                     }
                 }

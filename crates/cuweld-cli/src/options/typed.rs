@@ -49,12 +49,17 @@ pub(super) enum Value {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Typed {
     items: Vec<Item>,
+    /// Which of them are options: a few among many inputs, and each is asked for by itself.
+    options: Vec<usize>,
     options_files: Vec<PathBuf>,
     newer: Vec<NewerWord>,
 }
 
 impl Typed {
     pub(super) fn push(&mut self, item: Item) {
+        if matches!(item, Item::Option { .. }) {
+            self.options.push(self.items.len());
+        }
         self.items.push(item);
     }
 
@@ -106,7 +111,7 @@ impl Typed {
 
     /// An option's values in order.
     pub(super) fn values(&self, wanted: Id) -> impl DoubleEndedIterator<Item = &Value> {
-        self.items.iter().filter_map(move |item| match item {
+        self.options.iter().filter_map(move |&index| match self.items.get(index)? {
             Item::Option { id, value } if *id == wanted => Some(value),
             _ => None,
         })

@@ -52,13 +52,10 @@ pub fn place(facts: &Planned<'_, '_>) -> Option<LinkedNames> {
     if facts.is_compact() {
         return None;
     }
-    let local = &facts.local_functions();
-    let (symbols, sections) = rayon::join(|| facts.name_symbols(local), || facts.name_sections(local));
+    let own = &facts.names_of_their_own();
+    let (symbols, sections) = rayon::join(|| facts.name_symbols(own), || facts.name_sections(own));
     Some(LinkedNames { sections, symbols })
 }
-
-/// Names of functions.
-type LocalFunctions<'data> = HashSet<&'data str, RandomState>;
 
 impl<'data> Planned<'_, 'data> {
     /// Whether the file has names of what it has and of nothing else, and no room between tables.
@@ -90,21 +87,21 @@ impl<'data> Planned<'_, 'data> {
         }
     }
 
-    /// The names of functions that other objects may have functions of the same name beside.
-    fn local_functions(&self) -> LocalFunctions<'data> {
-        let symbols = self.resolution.functions().iter().map(|function| &self.resolution.symbols()[function.symbol]);
-        symbols.filter(|symbol| symbol.binding == Binding::LOCAL).map(|symbol| symbol.name(self.inputs)).collect()
-    }
-
-    /// Whether no other section has the name of this one, and no symbol has. Only one function has a name that is not local, and
+    /// For each section, whether no other section has its name, and no symbol has. Only one function has a name that is not local, and
     /// only one section is its code, and one each has its attributes, its shared variables and its parameters; so there is no need to
     /// look for the name, and such names are nearly all.
-    fn has_name_of_its_own(&self, id: SectionId, local_functions: &LocalFunctions<'_>) -> bool {
-        let section = &self.plan.sections()[id];
-        section.kind.is_one_of_function(self.plan, section) && !local_functions.contains(section.name.stem)
+    fn names_of_their_own(&self) -> IdVec<SectionId, bool> {
+        // Other objects may have functions of the same name beside these.
+        let symbols = self.resolution.functions().iter().map(|function| &self.resolution.symbols()[function.symbol]);
+        let local = symbols.filter(|symbol| symbol.binding == Binding::LOCAL).map(|symbol| symbol.name(self.inputs));
+        let local: HashSet<&str, RandomState> = local.collect();
+        let sections = self.plan.sections().iter();
+        let own =
+            sections.map(|section| section.kind.is_one_of_function(self.plan, section) && !local.contains(section.name.stem));
+        IdVec::from(own.collect::<Vec<_>>())
     }
 
-    fn name_sections(&self, local_functions: &LocalFunctions<'_>) -> SectionNames {
+    fn name_sections(&self, own: &IdVec<SectionId, bool>) -> SectionNames {
         let sections = self.plan.sections();
         let linked: usize = sections.iter().map(|section| section.name.len() + 1).sum();
         // Where there are two views, nearly all names come twice.
@@ -112,19 +109,18 @@ impl<'data> Planned<'_, 'data> {
             Views::One => linked,
             Views::Two => 2 * linked + sections.len() * views::CAPSULE_PREFIX.len(),
         };
-        let is_new: Vec<bool> = sections.ids().map(|id| self.has_name_of_its_own(id, local_functions)).collect();
-        let mut table = StringTableBuilder::with_capacity(is_new.iter().filter(|&&is_new| !is_new).count(), bytes + 1);
+        let mut table = StringTableBuilder::with_capacity(own.iter().filter(|&&own| !own).count(), bytes + 1);
         let mut places = IdVec::filled(0, sections.len());
-        for ((id, section), is_new) in sections.enumerate().zip(is_new) {
+        for (id, section) in sections.enumerate() {
             if !section.is_discarded && section.kind.in_views() != InViews::MachineOnly {
                 let parts = section.name.parts();
-                places[id] = if is_new { table.append(&parts) } else { table.add(&parts) };
+                places[id] = if own[id] { table.append(&parts) } else { table.add(&parts) };
             }
         }
         SectionNames { places, table }
     }
 
-    fn name_symbols(&self, local_functions: &LocalFunctions<'_>) -> SymbolNames {
+    fn name_symbols(&self, own: &IdVec<SectionId, bool>) -> SymbolNames {
         let (plan_sections, plan_symbols) = (self.plan.sections(), self.resolution.symbols());
         let length = |entry: &Local| match *entry {
             Local::Section(id) => plan_sections[id].name.len() + 1,
@@ -146,8 +142,8 @@ impl<'data> Planned<'_, 'data> {
             match entry {
                 Local::Section(id) if plan_sections[id].is_discarded => {}
                 Local::Section(id) => {
-                    let (is_new, parts) = (self.has_name_of_its_own(id, local_functions), plan_sections[id].name.parts());
-                    sections[id] = if is_new { table.append(&parts) } else { table.add(&parts) };
+                    let parts = plan_sections[id].name.parts();
+                    sections[id] = if own[id] { table.append(&parts) } else { table.add(&parts) };
                 }
                 Local::Symbol(id) if self.is_named(id) => {
                     symbols[id] = match constants.get(&id) {

@@ -7,7 +7,7 @@
 use super::{Body, Finished};
 use crate::phases::number::FileSection;
 use cubin::elf::{Header, ProgramHeader, SectionHeader};
-use std::io::{self, Read};
+use std::io;
 use std::ops::{Range, RangeInclusive};
 
 /// How many bytes are made at a time, at least and at most: more take less time, but also more memory. In between, a file has this many
@@ -55,9 +55,14 @@ impl Part<'_> {
 
     /// Writes the bytes that are there already, and zeros where there are none.
     fn write_made(&self, out: &mut impl io::Write) -> io::Result<()> {
+        const ZEROS: [u8; 4096] = [0; 4096];
         let mut position = 0;
         for &(start, bytes) in self.made.iter().flatten().chain(&[(self.size() as u64, &[][..])]) {
-            io::copy(&mut io::repeat(0).take(start - position), out)?;
+            while position < start {
+                let count = (start - position).min(ZEROS.len() as u64);
+                out.write_all(&ZEROS[..count as usize])?;
+                position += count;
+            }
             out.write_all(bytes)?;
             position = start + bytes.len() as u64;
         }
@@ -82,7 +87,9 @@ impl Finished<'_, '_> {
     pub fn write_to(&self, out: &mut (impl io::Write + Send)) -> io::Result<()> {
         let parts = self.parts();
         let most = parts.iter().filter(|part| part.made.is_none()).map(Part::size).max().unwrap_or(0) + BLOCK_SIZE as usize;
-        let (mut ready, mut next) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        // Of each, so many bytes are filled. Memory without contents comes from the system, and need not be cleared for that.
+        let (mut ready, mut next) = (vec![0; most], vec![0; most]);
+        let mut filled = 0;
         // Where in the file `ready` starts, and what follows it.
         let (mut position, mut behind) = (0, Vec::new());
         let write = |out: &mut _, ready: &[u8], behind: &[Part<'_>]| {
@@ -95,9 +102,9 @@ impl Finished<'_, '_> {
                 continue;
             }
             let whole_blocks = (part.bytes.start / BLOCK_SIZE * BLOCK_SIZE).saturating_sub(position) as usize;
-            let (now, later) = ready.split_at(if behind.is_empty() { whole_blocks } else { ready.len() });
-            next.resize(later.len() + part.size(), 0);
-            let (first, rest) = next.split_at_mut(later.len());
+            let (now, later) = ready[..filled].split_at(if behind.is_empty() { whole_blocks } else { filled });
+            filled = later.len() + part.size();
+            let (first, rest) = next[..filled].split_at_mut(later.len());
             first.copy_from_slice(later);
             position = part.bytes.start - later.len() as u64;
             let (written, made) = rayon::join(|| write(out, now, &behind), || self.write_pieces(part.pieces, part.bytes, rest));
@@ -106,7 +113,7 @@ impl Finished<'_, '_> {
             behind.clear();
             std::mem::swap(&mut ready, &mut next);
         }
-        write(out, &ready, &behind)
+        write(out, &ready[..filled], &behind)
     }
 
     /// The parts that the file is written in: whole pieces, until there is enough.
