@@ -49,6 +49,8 @@ pub struct Target {
     pub addends: Addends,
     /// Whether the high byte of a text section's `info` is the function's register count.
     pub registers_in_text_header: bool,
+    /// Whether the list of applied relocations (`-preserve-relocs`) is incomplete in the reference linker's output.
+    pub lists_relocations_incompletely: bool,
     /// Bytes at the start of shared memory that the system keeps for itself.
     pub reserved_shared: u64,
     /// How many views of the program files hold.
@@ -96,6 +98,28 @@ impl Target {
         RENUMBERED.iter().find(|(old, _)| *old == number).map_or(number, |(_, new)| *new)
     }
 
+    /// Whether earlier toolkits linked for the GPU `number`, and CUDA 13 does not.
+    #[must_use]
+    pub fn is_retired(number: u32) -> bool {
+        RETIRED.contains(&number)
+    }
+
+    /// The last toolkit that linked for the GPU `number`, if CUDA 13 does not and CUDA 12 did.
+    #[must_use]
+    pub fn last_toolkit(number: u32) -> Option<&'static str> {
+        (OLDEST_OF_CUDA_12..TARGETS[0].number).contains(&number).then_some(Release::cuda_12().name)
+    }
+
+    /// The GPUs on which machine code for `number` can run as it is, one bit each: itself among them, where there are others.
+    #[must_use]
+    pub fn fast_path_mask(number: u32) -> u64 {
+        let bits = |is_meant: &dyn Fn(&Target) -> bool| {
+            TARGETS.iter().filter(|target| is_meant(target)).fold(0, |mask, target| mask | target.fast_path_bit)
+        };
+        let (all, own) = (bits(&|target| target.accepts(number, false)), bits(&|target| target.number == number));
+        if all == own { 0 } else { all }
+    }
+
     /// All targets, in ascending order.
     #[must_use]
     pub fn all() -> &'static [Self] {
@@ -134,6 +158,12 @@ impl Target {
 /// GPUs that had other numbers in earlier toolkits: CUDA 12 called `sm_110` `sm_101`.
 const RENUMBERED: [(u32, u32); 1] = [(101, 110)];
 
+/// GPUs that earlier toolkits linked for. PTX and LTO-IR that name them are still compiled.
+const RETIRED: [u32; 17] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70];
+
+/// The oldest GPU that CUDA 12 linked for.
+const OLDEST_OF_CUDA_12: u32 = 50;
+
 /// Bytes of shared memory that a block can have on every GPU.
 const EVERYWHERE: u64 = 0xc000;
 
@@ -146,6 +176,7 @@ const TURING_TO_ADA: Target = Target {
     has_compat: false,
     addends: Addends::RelAndRela,
     registers_in_text_header: true,
+    lists_relocations_incompletely: false,
     reserved_shared: 0,
     views: Views::One,
     shared_memory: 0x1_8c00,
@@ -164,6 +195,7 @@ const HOPPER: Target = Target {
     has_compat: true,
     addends: Addends::RelaOnly,
     registers_in_text_header: false,
+    lists_relocations_incompletely: true,
     reserved_shared: 0x400,
     shared_memory: 0x3_8c00,
     ..TURING_TO_ADA
@@ -295,6 +327,18 @@ mod tests {
         assert!(accepts("sm_90a", 90, true) && accepts("sm_100a", 100, true) && accepts("sm_100a", 100, false));
         assert!(!accepts("sm_90", 90, true) && !accepts("sm_100f", 100, true));
         assert!(!accepts("sm_103", 100, true) && !accepts("sm_103a", 100, true) && !accepts("sm_121", 120, true));
+    }
+
+    #[test]
+    fn retired_targets_are_known() {
+        assert!(RETIRED.iter().all(|&number| Target::is_retired(number) && number < TARGETS[0].number));
+        assert_eq!([37, 52, 72, 75].map(Target::last_toolkit), [None, Some("12.9"), Some("12.9"), None]);
+    }
+
+    #[test]
+    fn code_runs_as_it_is_where_the_mask_says() {
+        let masks = [90, 100, 103, 107, 110, 120, 121].map(Target::fast_path_mask);
+        assert_eq!(masks, [0, 0x09, 0, 0, 0, 0x50, 0]);
     }
 
     #[test]

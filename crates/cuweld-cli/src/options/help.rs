@@ -1,6 +1,7 @@
 //! `--help` and `--version`.
 
 use super::table::{self, Origin, Row, Takes};
+use cubin::release::Release;
 
 /// How wide lines are at most, and at least.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=100;
@@ -10,12 +11,8 @@ const INDENT: &str = "        ";
 
 /// The text of `--version`. Its last line is for callers who look for the version of the reference.
 pub fn version() -> String {
-    format!(
-        "cuweld {}, an open linker for CUDA device code\n\
-         It works like the linker of\n\
-         Cuda compilation tools, release 13.0, V13.0.88\n",
-        env!("CARGO_PKG_VERSION")
-    )
+    let reference = Release::oldest().nvlink.map_or("", |build| build.version_text);
+    format!("cuweld {}, an open linker for CUDA device code\nIt works like the linker of\n{reference}\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// The ways to call the program.

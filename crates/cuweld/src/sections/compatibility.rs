@@ -14,7 +14,7 @@ use cubin::compat::Tag;
 use cubin::fast_path;
 use cubin::info::{self, Attribute, Record, format};
 use cubin::release::{Release, Rule};
-use cubin::target::{Variant, Views};
+use cubin::target::{Target, Variant, Views};
 
 /// How the values of objects combine.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
@@ -251,7 +251,7 @@ impl<'data> Output<'_, 'data> {
         };
         let all = said.iter().filter_map(here).reduce(|all, mask| all & mask);
         all.unwrap_or_else(|| match self.inputs.release().has(Rule::FastPathWithoutCode) {
-            true => fast_path::full_mask(target.number),
+            true => Target::fast_path_mask(target.number),
             false => 0,
         })
     }

@@ -20,8 +20,7 @@ pub fn check(planned: &Planned<'_, '_>, report: &mut Report) {
             explain::clash::shown(kernel),
             old.name
         );
-        report.add(
-            Diagnostic::new(Message::LargeParameters {}).headline(headline).hint("compile all objects with CUDA 12.1 or later"),
-        );
+        let hint = format!("compile all objects with CUDA {}.{} or later", large.toolkit / 10, large.toolkit % 10);
+        report.add(Diagnostic::new(Message::LargeParameters {}).headline(headline).hint(hint));
     }
 }

@@ -12,7 +12,6 @@ mod rows;
 mod variables;
 
 pub use demand::Demand;
-pub use read::OLDEST_WHOLE_PROGRAM;
 pub use rows::LeastMemory;
 pub use variables::{Stretch, Variables};
 

@@ -99,9 +99,6 @@ pub(super) fn read<'data>(
     reader.read(input, rows).map(Some).map_err(damaged)
 }
 
-/// The oldest toolkit whose conventions for whole programs (`-ewp`) are known.
-pub const OLDEST_WHOLE_PROGRAM: u32 = 130;
-
 /// What helps where code would have to be generated.
 const COMPILE_OR_HAND_OVER: &str = "compile it for the target, or name the toolkit's linker with --finalizer";
 
