@@ -33,6 +33,7 @@ use view::View;
 
 /// What part of a file a difference is in. Parts are compared in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Area {
     /// The file header.
     Header,
@@ -84,6 +85,7 @@ impl fmt::Display for Area {
 
 /// How something differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Change {
     /// Only the left file has it.
     OnlyLeft(String),
@@ -111,6 +113,7 @@ pub enum Change {
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Difference {
     /// In which part of the file.
     pub area: Area,

@@ -24,6 +24,7 @@ pub enum Abi {
 
 /// One section of a file.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Section<'data> {
     /// Its index.
     pub index: u32,

@@ -5,6 +5,7 @@
 
 /// One release of the CUDA toolkit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Release {
     /// Its number, as people write it: `13.4`.
     pub name: &'static str,
@@ -45,6 +46,7 @@ impl Tool {
 
 /// One build of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Build {
     /// Its full number: `13.4.92`.
     pub version: &'static str,

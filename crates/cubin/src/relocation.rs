@@ -87,6 +87,7 @@ pub struct Bits {
 
 /// One known relocation type.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// The type.
     pub kind: RelocationType,

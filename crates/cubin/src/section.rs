@@ -10,6 +10,7 @@ pub struct SectionType(pub u32);
 
 /// What a section of a type holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Contents {
     /// Bytes with a format of their own.
     Bytes,
@@ -31,6 +32,7 @@ pub enum Contents {
 
 /// One known section type.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// The type.
     pub kind: SectionType,

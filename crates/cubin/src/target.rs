@@ -34,6 +34,7 @@ pub enum Views {
 
 /// One target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Target {
     /// As it is written in options: `sm_90a`.
     pub name: &'static str,
@@ -78,6 +79,7 @@ pub struct Target {
 
 /// Parameters of kernels that not every toolkit can pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LargeParameters {
     /// The most bytes of their bank that every toolkit knows.
     pub bank: u64,

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 /// A program for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Program {
     /// What it is for.
     pub target: &'static Target,

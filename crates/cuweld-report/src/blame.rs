@@ -56,6 +56,7 @@ pub struct Blame<'graph> {
 
 /// What forces the stack of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stack {
     /// The frames of this path add up to so many bytes.
     Known {

@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 /// Limits, as a file has them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Budget {
     /// The report to measure growth against, by its path from the budget's file.
     pub baseline: Option<String>,

@@ -22,6 +22,7 @@ pub struct Search {
 
 /// A place that was tried.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Place {
     /// The folder.
     pub folder: PathBuf,

@@ -11,6 +11,7 @@ pub struct Account {
 
 /// What became of a function's code.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Accounted {
     /// Its name in the symbol table.
     pub name: String,

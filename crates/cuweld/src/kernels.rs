@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 
 /// A kernel, and what each of its launches takes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Kernel {
     /// Its name, as the image has it.
     pub name: String,

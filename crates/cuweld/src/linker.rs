@@ -360,6 +360,7 @@ impl std::error::Error for LinkError {}
 
 /// What an input added to a link.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Added {
     /// How many units of code.
     pub units: usize,

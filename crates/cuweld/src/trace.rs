@@ -18,6 +18,7 @@ pub struct Trace {
 
 /// One span.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Span {
     /// What took this long.
     pub name: Cow<'static, str>,

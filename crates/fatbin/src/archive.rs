@@ -69,6 +69,7 @@ pub struct Archive<'data> {
 
 /// A member of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Member<'data> {
     /// Its name; of a thin archive's member, its path.
     pub name: &'data [u8],

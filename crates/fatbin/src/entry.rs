@@ -120,6 +120,7 @@ impl Flags {
 
 /// How a payload is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Packing {
     /// Not at all.
     Stored,
@@ -133,6 +134,7 @@ pub enum Packing {
 
 /// One entry of a fatbin.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Entry<'data> {
     /// Its place among the entries of its fatbin.
     pub index: u32,

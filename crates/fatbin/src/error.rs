@@ -24,6 +24,7 @@ struct Place {
 
 /// The kind of container that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Container {
     /// An `ar` archive.
     Archive,
@@ -37,6 +38,7 @@ pub enum Container {
 
 /// The thing in a container that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Item {
     /// An entry of a fatbin, counted from 0.
     Entry(u32),

@@ -38,6 +38,7 @@ impl Severity {
 
 /// One thing the linker says.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// How bad it is, after `-Werror` and the like were taken into account.
     pub severity: Severity,

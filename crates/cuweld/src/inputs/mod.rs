@@ -105,6 +105,7 @@ pub(crate) struct Unpacked<'data> {
 
 /// The code of one translation unit.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Unit<'data> {
     /// The name that messages use: a file, or an archive and its member.
     pub name: Cow<'data, str>,
@@ -156,6 +157,7 @@ pub enum Code<'data> {
 
 /// A module that the host's part of the program registers.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Module {
     /// Its id: part of the name of a function.
     pub id: String,
