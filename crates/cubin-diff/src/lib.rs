@@ -1,4 +1,4 @@
-//! Explains how two cubins differ, in the terms of a linker.
+//! Compares two cubins in a linker's terms.
 //!
 //! Indices are what makes two linked files hard to compare: one more symbol, and every relocation behind it has another
 //! number. So everything is compared by name: a relocation by its symbol's name, a section by its name, the section of a

@@ -1,4 +1,4 @@
-//! What follows from code that one of two files has generated anew.
+//! Differences that follow from machine code that one of two files regenerated.
 //!
 //! For sm_100 and later a linker may keep the compiler's machine code or generate its own. Two links of the same program then
 //! differ in the code of some functions, and in whatever holds an offset in that code or behind it. These differences are told

@@ -1,4 +1,4 @@
-//! Files that differ in who signed them, and in nothing else.
+//! Files that differ in the note of the linker only.
 //!
 //! The note of the linker has texts of any length, and everything behind it moves with it. To compare whole files of two linkers byte for
 //! byte, one of them is signed anew: it gets the file that would have been written had the note been another.

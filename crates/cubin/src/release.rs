@@ -1,4 +1,4 @@
-//! The releases of CUDA whose files are known, and what differs between their linkers.
+//! The known releases of CUDA, and the differences between their linkers.
 //!
 //! A release is a row, as an architecture is in [`crate::target`]. Who writes a file asks the row which rules it has, and never
 //! compares version numbers.

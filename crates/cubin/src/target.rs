@@ -1,4 +1,4 @@
-//! The GPUs that CUDA 13 links for, and what differs between their files.
+//! The GPUs that CUDA 13 links for, and the differences between their files.
 
 use crate::info::Attribute;
 use crate::release::{Release, Rule};

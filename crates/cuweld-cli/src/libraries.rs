@@ -1,4 +1,4 @@
-//! Which of the files that `-l` may mean is the right one: a library of objects for the host, or of device code.
+//! Finds the library that `-l` means: an archive of objects for the host, or of device code.
 
 use cuweld::diagnostics::{Diagnostic, Message};
 use fatbin::archive::Contents;

@@ -1,4 +1,4 @@
-//! How much of the machine a link takes: one thread and little memory if it is small, everything if it is large.
+//! Threads and memory of a link: one thread and little memory if it is small, all processors if it is large.
 
 use cuweld_toolkit::Jobs;
 pub use heap::keep_all;

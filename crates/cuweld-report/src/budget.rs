@@ -1,4 +1,4 @@
-//! Budgets: limits that a report has to keep, for kernels whose names match a pattern and for everything together.
+//! Budgets: limits of a report, for kernels whose names match a pattern and for all code.
 //!
 //! ```toml
 //! baseline = "baseline.json"      # a report, to measure growth against; beside this file

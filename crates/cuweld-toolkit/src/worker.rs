@@ -1,4 +1,4 @@
-//! Foreign code in a process of its own.
+//! Runs NVIDIA's compilers in a separate process.
 //!
 //! Compilers are not ours: they crash, and they go on when the link that asked for them is gone. So each runs under a worker, which is
 //! this program once more, called with [`WORD`]. The linker's end of the worker's standard input is all that ties them together: the

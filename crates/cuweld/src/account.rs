@@ -1,6 +1,6 @@
-//! Account: what a link took of each object and what it left, and why.
+//! Account: what a link kept and removed of each object, and why.
 //!
-//! One value for everything that tells of it: reports, and the listings of what was removed.
+//! Reports and the listing of removed functions (`--print-gc-sections`) share it.
 
 /// What became of every function of every object.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -1,10 +1,10 @@
-//! Names as the source has them.
+//! Demangling of C++ names.
 //!
 //! The C++ names of device code are mangled as the Itanium C++ ABI says. Demangled, they are written here the way the reference
 //! linker writes them in its listings, which differs from other tools: `const int *` and not `int const*`, template parameters
 //! as `T1` and not as what they stand for, literals with their type (`A<(int)3>`), namespaces without a name as `<unnamed>`.
 //!
-//! A name is untrusted input. Whatever is not understood, is too deep, or would become too long is shown as it is.
+//! A name is untrusted input. A name that is unknown, too deep or too long is shown mangled.
 
 mod expression;
 mod name;

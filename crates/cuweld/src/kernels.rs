@@ -1,6 +1,6 @@
-//! What the kernels of a finished image need, as the image itself says it.
+//! The resources of the kernels of an image, read from its attribute records.
 //!
-//! It is read from the image, and not kept from the link, so that it is also there for images that a compiler made alone.
+//! They are read from the image, not kept from the link, so that they are available for images that a compiler made, too.
 
 use cubin::info::{self, Attribute};
 use cubin::read::{File, Section};

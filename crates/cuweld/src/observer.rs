@@ -1,4 +1,4 @@
-//! Watching a link: which phase begins and ends, what is known of the program, and a way to end it early.
+//! Observing a link: the begin and end of each phase, an outline of the program, and cancellation.
 
 use crate::diagnostics::Failure;
 use std::ops::ControlFlow;

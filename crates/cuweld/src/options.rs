@@ -1,4 +1,4 @@
-//! What a link is asked to do.
+//! The options of a link.
 
 pub use crate::output_kind::OutputKind;
 
@@ -10,6 +10,8 @@ use cubin::target::Target;
 use cubin::unified::{Index, NotAnIndex};
 
 /// Everything that shapes a link, besides its inputs.
+///
+/// Later versions add fields: start from [`Options::new`], and set fields, or end a literal with `..Options::new(target)`.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The architecture to link for.

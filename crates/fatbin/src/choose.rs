@@ -1,4 +1,4 @@
-//! Which entry of a fatbin is for a target.
+//! Chooses the entry of a fatbin for a target.
 //!
 //! Some entries can be used for the target at all:
 //!

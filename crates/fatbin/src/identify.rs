@@ -1,4 +1,4 @@
-//! What some bytes are, told from the bytes alone: names of files say little, and are often wrong.
+//! Identifies the format of an input by its bytes: names of files are unreliable.
 
 use std::fmt;
 

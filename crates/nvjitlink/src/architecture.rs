@@ -1,4 +1,4 @@
-//! What `-arch=` names.
+//! The architectures that `-arch=` names.
 
 use crate::release;
 use crate::result::Outcome;

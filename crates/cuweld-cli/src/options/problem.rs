@@ -1,4 +1,4 @@
-//! What can be wrong with a command line, in the reference's words.
+//! Errors in command lines, in the reference's words.
 
 use super::table;
 use cubin::target::Target;

@@ -1,4 +1,4 @@
-//! What changed in a function, and because of what.
+//! What changed in a function, and why.
 
 use super::{Change, Changed, Quantity};
 use crate::model::{Architecture, Function};

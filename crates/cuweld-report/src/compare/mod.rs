@@ -1,4 +1,4 @@
-//! Comparing two reports: which kernels are new, gone or changed, and because of what.
+//! Comparing two reports: which kernels were added, removed or changed, and why.
 //!
 //! Functions are the same if their names are, within an architecture. Of what is left over, functions of one template are taken for renamed
 //! if their code is the same, or if there is but one on either side.

@@ -1,4 +1,4 @@
-//! One cubin: its functions and variables, and what they say of themselves.
+//! One cubin: its functions and variables, and their attributes.
 
 use super::parts;
 use crate::blame::{Blame, CallGraph, Own, Stack};

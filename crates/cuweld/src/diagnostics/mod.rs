@@ -1,4 +1,4 @@
-//! What the linker has to say: messages with a code and a severity, collected while the phases run and rendered late.
+//! Diagnostics: messages with a code and a severity, collected while the phases run and rendered at the end.
 
 mod expansion;
 mod message;

@@ -1,4 +1,4 @@
-//! Turns a log into text.
+//! Renders diagnostics as text.
 
 use super::{Diagnostic, Entry, Severity, printable};
 use anstyle::AnsiColor;

@@ -1,12 +1,12 @@
-//! From what users give to what is linked: containers opened, code for the target chosen, the rest compiled.
+//! Inputs: opens containers, chooses the code for the target, and compiles what is not machine code.
 //!
-//! [`link`](crate::link()) takes relocatable device objects. Users have host objects, archives, fatbins and PTX. The way from
-//! there has two steps, both without files or processes, which [`Linker`](crate::Linker) makes:
+//! [`link`](crate::link()) takes relocatable device objects. Users have host objects, archives, fatbins and PTX. [`Linker`](crate::Linker)
+//! converts them in two steps, both without files or processes:
 //!
-//! * unpacking: open every container, choose the code for the target in each, unpack it;
-//! * [lowering](lower): compile what is not machine code yet, with compilers that the caller brings.
+//! * unpacking: open every container, choose the code for the target in each, decompress it;
+//! * [lowering](lower): compile PTX and LTO-IR, with compilers that the caller passes in.
 //!
-//! Inputs are told by their contents, never by their names: names lie.
+//! Inputs are identified by their contents, never by their names.
 
 pub(crate) mod elsewhere;
 mod host_info;

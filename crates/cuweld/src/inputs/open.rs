@@ -1,4 +1,4 @@
-//! Opening: archives become lists of members, and everything is told by its contents.
+//! Opening: expands archives into members, and identifies every input by its contents.
 
 use super::{RawInput, Unknown, Why, in_parallel};
 use crate::diagnostics::Message;

@@ -1,4 +1,4 @@
-//! Unpacking: the code for the target, out of every container.
+//! Unpacking: extracts the code for the target from every container.
 
 use super::elsewhere::compile_for;
 use super::in_parallel;

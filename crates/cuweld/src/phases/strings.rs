@@ -1,4 +1,4 @@
-//! String tables: every name once, in the order in which it is first asked for.
+//! String tables: every name once, in the order of first use.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;

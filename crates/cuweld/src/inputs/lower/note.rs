@@ -1,5 +1,5 @@
-//! The note of an object that was assembled for debugging names the files that it was made from. During a link these are
-//! temporary ones, whose names say nothing; the reference linker's note does not have them.
+//! The note of an object that was assembled for debugging names its source files. During a link these are temporary files, which the
+//! reference linker's note does not name.
 
 use super::{OBJECT_NAME, PTX_NAME};
 use cubin::elf::{ET_REL, SectionHeader};

@@ -1,4 +1,4 @@
-//! Listings: what `-v`, `-dump-callgraph` and `-dot` tell.
+//! Listings: the output of `-v`, `-dump-callgraph` and `-dot`.
 
 use super::Facts;
 use crate::diagnostics::{Expansion, Message, Report, printable};

@@ -1,4 +1,4 @@
-//! Parameters: kernels with more of them than objects of old toolkits allow.
+//! Parameters: kernels with more parameter bytes than objects of old toolkits support.
 
 use crate::diagnostics::{Diagnostic, Message, Report};
 use crate::phases::explain;

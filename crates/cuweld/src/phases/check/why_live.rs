@@ -1,6 +1,6 @@
-//! Why live: which chain of calls keeps a function, or who uses a variable; and what became of every function.
+//! Why live: the call path that keeps a function, or the users of a variable; and the account of every function.
 //!
-//! What is needed for reasons is gathered once, in time linear in the call graph: there may be as many questions as functions.
+//! The data for all reasons is computed once, in time linear in the call graph: there may be as many queries as functions.
 
 use super::Facts;
 use crate::account::{Account, Accounted, Outcome};

@@ -1,4 +1,4 @@
-//! Objects for another architecture: what they are for, and who would take them.
+//! Objects for another architecture: their target, and the targets that accept them.
 
 use crate::diagnostics::{Diagnostic, Message};
 use cubin::target::{Target, Variant};

@@ -1,4 +1,4 @@
-//! Headers: where each section stands in the file, and what the driver loads.
+//! Headers: the file offset of each section, and the segments that the driver loads.
 
 use super::names::SECTION_NAMES_ROOM;
 use super::segments::{self, TABLE_ALIGN};

@@ -1,4 +1,4 @@
-//! The map: which sections the file has, from which objects their pieces come, and where names are in them.
+//! The link map: the sections of the file, the objects of their pieces, and the symbols in them.
 
 use super::Finished;
 use crate::demangle::demangle;

@@ -1,4 +1,4 @@
-//! Finalize: headers, and everything that the file is written from. What a section holds is known to its [kind](crate::sections).
+//! Finalize: headers, and everything that the file is written from. The contents of a section are up to its [kind](crate::sections).
 
 mod headers;
 mod map;

@@ -1,4 +1,4 @@
-//! Records as they are written, but for the numbers of symbols, which are not known yet.
+//! Encoded records, except for symbol numbers, which are not known yet.
 
 use crate::id::{FunctionId, Id};
 use crate::phases::number::Numbering;

@@ -1,4 +1,4 @@
-//! Layout: addresses in the memories that the linker lays out, and the final sizes of everything that has one.
+//! Layout: offsets in the memories that the linker lays out, and the final sizes of all sections.
 
 mod limits;
 mod shared;

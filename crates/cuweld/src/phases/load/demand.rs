@@ -1,4 +1,4 @@
-//! Which inputs take part: some are only there in case they are needed.
+//! Which inputs take part: some are linked only if they define an undefined symbol.
 
 use super::{Input, InputSymbol, ObjectFile, Place};
 use crate::driver::is_driver_function;

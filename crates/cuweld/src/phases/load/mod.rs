@@ -2,8 +2,8 @@
 //!
 //! Raw ELF indices end here. What leaves this phase is one table of sections and one of symbols over all objects, whose
 //! cross references are ids that are known to be good: a symbol's section, a relocation's symbol and the bytes it patches,
-//! the function an attribute speaks of. An object that lies about any of them is refused here, by name, section and
-//! offset, so that no later phase has to doubt its input.
+//! the function of an attribute record. An object that is wrong about any of them is rejected here, by name, section and
+//! offset, so that later phases can trust their input.
 
 mod arrange;
 mod demand;

@@ -1,4 +1,4 @@
-//! Plain variables: hot, so later phases take many at a time.
+//! Plain variables, in ranges: hot, so later phases handle a whole range at a time.
 
 use super::{InputSymbol, ObjectFile, Role, is_shared};
 use crate::id::{IdRange, IdSet, InputSectionId, InputSymbolId};

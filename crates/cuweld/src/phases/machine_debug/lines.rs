@@ -1,12 +1,12 @@
 //! Line tables: which line of a source an instruction is from.
 //!
-//! A table is a header and sequences, one for each function, which start by setting the function's address. A sequence is a small program that
-//! makes rows: move on in the code, move on in the source, make a row. Of each object, the machine's side has the header, and the
-//! sequences of live functions, in the order of their symbols.
+//! A table is a header and one sequence per function, which starts by setting the function's address. A sequence is a line program: advance
+//! the address, advance the line, append a row. For each object, the machine view has the header and the sequences of live functions, in the order
+//! of their symbols.
 //!
-//! When a definition of a function was replaced whose code had no relocations, the reference linker keeps its sequence as well, and places its rows in
-//! the code of the prevailing definition: where their Mercury instructions would be, or the next ones. Debuggers would find two
-//! lines for each instruction. It is imitated where files are compared; otherwise the sequence is left out.
+//! If a replaced definition of a function had no relocations in its code, the reference linker keeps its sequence as well, and places its rows
+//! in the code of the prevailing definition: where their Mercury instructions would be, or the next ones. Debuggers would find two lines for
+//! each instruction. This is imitated with `--compat`; otherwise the sequence is left out.
 
 use super::{Facts, Moved, Subject, word32};
 use crate::id::{FileId, InputSectionId, InputSymbolId};

@@ -1,13 +1,12 @@
-//! Machine debug: the machine's side of the debug information, where a file has two views.
+//! Machine debug: the debug information of the machine view, in files with two views.
 //!
-//! In the view that is linked, debug information is appended piece by piece, like everything else, and speaks of functions
-//! that were removed as well. The machine's side is put together anew: what it says of functions that were removed is left out. Which parts
-//! of it speak of which function is known from the relocations, which name the function whose address they want.
+//! In the linked view, debug information is appended piece by piece like all data, and still describes removed functions. The machine view's is
+//! rebuilt without them. Relocations tell which part describes which function: they name the function whose address they need.
 //!
-//! * Frames: of each object, the FDEs of live functions (`frames`).
-//! * Line tables: of each object, the header, then the sequences of live functions, in the order of their symbols (`lines`).
+//! * Frames: for each object, the FDEs of live functions (`frames`).
+//! * Line tables: for each object, the header, then the sequences of live functions, in the order of their symbols (`lines`).
 //! * Live ranges of registers: those of removed functions become empty (`replaced`).
-//! * All else is appended.
+//! * Everything else is appended.
 
 mod frames;
 mod lines;

@@ -1,4 +1,4 @@
-//! What files of CUDA 12 have elsewhere: barriers in the upper flags of code sections, and `.nv.compat` where the first object has it.
+//! Files of CUDA 12: barriers are in the upper flags of code sections, and `.nv.compat` stands where the first object has it.
 
 use super::Facts;
 use super::plan::Name;

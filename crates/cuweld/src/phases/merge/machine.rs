@@ -1,7 +1,7 @@
-//! Sections that exist, or look different, because a file has a second view of the program.
+//! Sections that exist or differ because a file has two views of the program.
 //!
-//! Only the machine view knows where the parameters of kernels are, where texture slots are, and where the system's own shared
-//! variables start; see [`views`](crate::views).
+//! Only the machine view has the offsets of kernel parameters, texture slots, and the system's shared variables; see
+//! [`views`](crate::views).
 
 use super::plan::{Local, Name};
 use super::walk::{Facts, Walk};

@@ -1,4 +1,4 @@
-//! Shared variables, in the order in which the walk meets them: addresses follow from it later.
+//! Shared variables, in the order in which the walk meets them. Layout derives their offsets from it.
 
 use super::plan::{FunctionSections, Local, Name};
 use super::walk::{Facts, Walk};

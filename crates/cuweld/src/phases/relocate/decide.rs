@@ -1,4 +1,4 @@
-//! What becomes of one relocation of an executable: a match over what its type computes and where its symbol lives.
+//! Decides one relocation of an executable: a match over what its type computes and where its symbol lives.
 
 use super::{Decision, Kept, Patch, Reference, Referent};
 use crate::id::{FunctionId, SymbolId};

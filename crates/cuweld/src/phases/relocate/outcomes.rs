@@ -1,6 +1,6 @@
-//! What became of the relocations of every section.
+//! The decisions about the relocations of every section.
 //!
-//! Most sections have none, and code has a few, so no section has lists of its own: a run of sections shares them.
+//! Most sections have none, and code has a few, so sections have no lists of their own: a run of sections shares them.
 
 use super::{Kept, Patch};
 use crate::id::{Id, SectionId};

@@ -1,8 +1,7 @@
 //! Relocations of a relocatable file (`-r`).
 //!
-//! Only the link that the file is made for knows addresses, so every relocation is kept, against the merged sections. The reference
-//! linker settles those against what no later definition can replace, with values that only the final link can know. That is done
-//! here when its files are compared, and never otherwise.
+//! Only the final link knows addresses, so every relocation is kept, against the merged sections. The reference linker applies those whose symbol
+//! no later definition can replace, with values that only the final link can know. This is imitated with `--compat`, and never otherwise.
 
 use super::decide::{Constant, USER_CONSTANTS};
 use super::{Decision, Kept, Patch, Reference, Referent};

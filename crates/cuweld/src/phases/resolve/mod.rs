@@ -1,7 +1,7 @@
-//! Resolve: what every name means.
+//! Resolve: symbol resolution, the prevailing definition of every symbol.
 //!
-//! Objects are taken in link order, and in each object first the functions, then everything else; the first mention of a
-//! name fixes its position in the output's symbol table for good. A definition that comes later than another one of the same
+//! Objects are walked in link order, and in each object first the functions, then everything else; the first mention of a
+//! name fixes its position in the output's symbol table. A definition that comes later than another one of the same
 //! name is *discarded* (the earlier one prevails) or *replaces* the earlier one: a strong definition replaces a weak one, and of two
 //! weak functions the one with fewer registers wins, then the one compiled for the newer virtual architecture, then the first.
 //!

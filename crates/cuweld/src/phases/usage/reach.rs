@@ -1,10 +1,10 @@
-//! Reach: which functions of some kind each kernel can get to.
+//! Reach: the functions of some kind that each kernel reaches.
 //!
-//! Sets of all kernels can take the product of kernels and functions, so they are made of as little as possible:
+//! The sets of all kernels can have the size of the product of kernels and functions, so they are kept as small as possible:
 //!
-//! - parts of the graph that lead to the same functions of interest are one ([`Parts`]): the search skips everything between them,
+//! - parts of the graph that lead to the same functions of interest are merged ([`Parts`]): the search skips everything between them,
 //!   and kernels that enter the same part share one set;
-//! - where only the largest sets matter, the others are not made ([`largest_sets`]).
+//! - where only the maximal sets matter, the others are not computed ([`largest_sets`]).
 
 use crate::id::{FunctionId, Id, IdMap};
 use crate::phases::callgraph::CallGraph;

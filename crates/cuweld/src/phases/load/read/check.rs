@@ -1,4 +1,4 @@
-//! What is wrong with an object although all its parts can be read: they contradict each other.
+//! Consistency of an object: whether parts that can be read contradict each other.
 
 use super::{Damage, MAX_ALIGN, MAX_SIZE, Reader};
 use crate::diagnostics::{Diagnostic, Message};
