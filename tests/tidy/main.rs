@@ -348,6 +348,43 @@ fn nothing_private_is_mentioned() {
     assert_none(&problems);
 }
 
+/// Linker engineers have a term for everything that a linker does. These phrases stood for such terms once.
+#[test]
+fn the_words_are_those_of_the_field() {
+    // In two parts, so that this list is not found by itself.
+    let phrases: Vec<String> = [
+        ["what names ", "mean"],       // symbol resolution
+        ["what every name ", "means"], // symbol resolution
+        ["copy that ", "counts"],      // the prevailing definition
+        ["definition ", "counts"],     // the prevailing definition
+        ["lost ", "copy"],             // a discarded definition
+        ["copies that ", "lost"],      // discarded definitions
+        ["of unknown ", "size"],       // dynamic shared memory
+        ["seven bits ", "per byte"],   // ULEB128
+        ["attributes that ", "flow"],  // propagated attributes
+        ["very ", "many."],            // hot
+        ["the driver's ", "business"],
+        ["is there ", "twice"], // a duplicate
+        ["program of ", "nothing"],
+        ["makes ", "nothing of"],
+        ["to ", "blame"],  // the call path that forces something
+        ["hung", "riest"], // the maximum
+    ]
+    .iter()
+    .map(|parts| parts.concat())
+    .collect();
+    let is_prose = |path: &String| ["rs", "md", "toml", "js", "html"].iter().any(|end| path.ends_with(&format!(".{end}")));
+    let mut problems = Vec::new();
+    for path in files().into_iter().filter(is_prose) {
+        for (index, line) in text(&path).to_lowercase().lines().enumerate() {
+            for phrase in phrases.iter().filter(|phrase| line.contains(phrase.as_str())) {
+                problems.push(format!("{path}:{}: {phrase}", index + 1));
+            }
+        }
+    }
+    assert_none(&problems);
+}
+
 /// What a relocation computes is a column of the table of relocation types; whoever wants a certain one takes it by its name.
 #[test]
 fn relocations_have_numbers_in_their_table_only() {

@@ -1,6 +1,6 @@
 //! Compares two cubins in a linker's terms.
 //!
-//! Indices are what makes two linked files hard to compare: one more symbol, and every relocation behind it has another
+//! Indices are what makes two linked files hard to compare: one more symbol, and every relocation after it has another
 //! number. So everything is compared by name: a relocation by its symbol's name, a section by its name, the section of a
 //! symbol by that section's name. A list (symbols, relocations, records) is compared as a set first and by its order
 //! only when the set is the same. What is left after that is compared byte by byte.

@@ -3,7 +3,7 @@
 use crate::info::Attribute;
 use crate::release::{Release, Rule};
 
-/// What the letter behind a target's number says.
+/// What the letter after a target's number says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// No letter.
@@ -67,7 +67,7 @@ pub struct Target {
     /// The bit that stands for this GPU where an object says on which other GPUs its machine code runs as it is; 0 where no object
     /// says so.
     pub fast_path_bit: u64,
-    /// An attribute that the linker gives every function of an executable behind all others, with the value 0. What it means is not known.
+    /// An attribute that the linker gives every function of an executable after all others, with the value 0. What it means is not known.
     pub closing_attribute: Option<Attribute>,
     /// The first toolkit that links for it.
     pub first_toolkit: u16,

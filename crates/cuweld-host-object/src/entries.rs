@@ -78,7 +78,7 @@ pub(crate) fn table() -> [u8; TABLE as usize] {
     table
 }
 
-/// Instructions of a list, behind what is there.
+/// Instructions of a list, after what is there.
 pub(crate) fn append_code(list: EntryList, code: &Code, text: &mut Vec<u8>) -> u64 {
     text.resize(text.len().next_multiple_of(16), 0);
     let start = text.len() as u64;

@@ -138,7 +138,7 @@ pub struct Removed {
 pub struct Image {
     /// The file it is in, by index.
     pub file: u32,
-    /// The archive member it is in, with nested ones behind slashes.
+    /// The archive member it is in, with nested ones after slashes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub member: String,
     /// The name that the compiler gave it, by custom that of a source file.

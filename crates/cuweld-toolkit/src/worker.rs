@@ -37,7 +37,7 @@ pub struct Worker {
     program: PathBuf,
 }
 
-/// What became of a job.
+/// The outcome of a job.
 #[derive(Debug)]
 pub(crate) struct Done {
     /// The status, in words, unless it is success.
@@ -120,7 +120,7 @@ fn own_group(command: &mut Command) {
 #[cfg(not(unix))]
 fn own_group(_: &mut Command) {}
 
-/// What a worker does, with the arguments behind [`WORD`].
+/// What a worker does, with the arguments after [`WORD`].
 pub fn serve(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
     let folder = arguments.get(1).map(PathBuf::from);

@@ -26,7 +26,7 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// What nvcc puts in front of the name of a kernel that is local to a file.
+/// What nvcc puts before the name of a kernel that is local to a file.
 const STATIC_KERNEL: &str = "__nv_static_";
 
 /// A name without what tells kernels of several files apart: `__nv_static_18__5af76efc_4_a_cu_t__Z1kv`, where 18 is how much of it names the file.

@@ -58,7 +58,7 @@ pub fn link_with<Image>(
     let layout = &observer.phase(Phase::Layout, || {
         layout::layout(&layout::Facts { inputs, resolution, usage, live, references, plan, options }, report)
     })??;
-    // What is wrong with the program as a whole. All of it is said before the link ends; behind this, nothing is wrong with it.
+    // What is wrong with the program as a whole. All of it is said before the link ends; after this, nothing is wrong with it.
     let planned = &Planned { inputs, resolution, graph, live, unified, plan, layout, options };
     let program = &check::Facts { planned, usage, attributes, properties };
     let outline = observer.phase(Phase::Check, || check::check(program, report))??;

@@ -159,7 +159,7 @@ pub enum KernelRoots {
 pub struct Listings {
     /// The functions that were removed (`--print-gc-sections`).
     pub removed: bool,
-    /// What became of every function, for a report (`--report`).
+    /// The fate of every function, for a report (`--report`).
     pub account: bool,
     /// Who may call whom, in Graphviz's language (`-dot`).
     pub graphviz: bool,

@@ -32,7 +32,7 @@ pub enum OutputKind {
     Relocatable,
 }
 
-/// Bytes of the reserved part of shared memory in front of the variables of the system.
+/// Bytes of the reserved part of shared memory before the variables of the system.
 const RESERVED_FOR_TOOLS: u64 = 0x40;
 
 impl Options {
@@ -90,7 +90,7 @@ impl Options {
         !self.is_executable() || self.preserve_relocations
     }
 
-    /// Where the system's own shared variables start in the machine view: behind what tools keep for themselves, once they are laid out.
+    /// Where the system's own shared variables start in the machine view: after what tools keep for themselves, once they are laid out.
     pub(crate) fn reserved_for_tools(&self) -> u64 {
         if self.is_executable() { RESERVED_FOR_TOOLS } else { 0 }
     }

@@ -162,7 +162,7 @@ static PAIRS: [Pair; 14] = [
     pair(".nv.prototype", ".nv.prototype", SectionType::PROTOTYPE, SectionType::MERCURY_PROTOTYPE),
 ];
 
-/// What the names of sections with texture slots of a kernel start with in the Mercury view. The machine view has the slots behind
+/// What the names of sections with texture slots of a kernel start with in the Mercury view. The machine view has the slots after
 /// the parameters.
 pub const TEXTURE_SLOTS: &str = ".nv.constant.entry_image_header_indices.";
 

@@ -266,7 +266,7 @@ pub enum Problem {
     /// A member's name is longer than any path.
     #[error("the member's name has {0} bytes")]
     NameSize(u64),
-    /// The index of symbols knows of a member behind the end of the archive: the file was cut off.
+    /// The index of symbols knows of a member after the end of the archive: the file was cut off.
     #[error("the archive's index names a member at {member}, and the archive ends at {size}")]
     MissingMember {
         /// Where the member should be.

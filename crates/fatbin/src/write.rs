@@ -297,7 +297,7 @@ impl<'data> Builder<'data> {
 /// Low byte of the flags of a cubin with Mercury code.
 const MERCURY_FLAGS: u32 = 2;
 
-/// What every entry has behind its kind.
+/// What every entry has after its kind.
 const MARKER: u16 = 0x0101;
 
 /// Ends a text: a NUL, and more up to a multiple of eight bytes.

@@ -21,7 +21,7 @@ pub struct Name<'text> {
     text: &'text str,
     is_virtual: bool,
     number: i64,
-    /// What is behind `sm_`.
+    /// What is after `sm_`.
     pub rest: &'text str,
 }
 

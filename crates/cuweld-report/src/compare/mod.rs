@@ -181,7 +181,7 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
     Comparison { schema: SCHEMA, version: 1, old: files(old), new: files(new), architectures: architectures.collect() }
 }
 
-/// The number in an architecture's name, to bring `sm_100` behind `sm_90`.
+/// The number in an architecture's name, to bring `sm_100` after `sm_90`.
 fn number(name: &str) -> u32 {
     name.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
 }

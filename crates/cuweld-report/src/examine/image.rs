@@ -381,7 +381,7 @@ fn memory_of(symbol: &Symbol<'_>, section: Option<&Section<'_>>) -> Option<Memor
     }
 }
 
-/// Finds out who is to blame, given what each function needs by itself as far as that is known.
+/// Finds the call paths that force registers and stack, given the own resources of each function as far as they are known.
 pub(crate) fn explain(functions: &mut [Function], prototypes: &[Vec<u32>]) {
     let graph = call_graph(functions, prototypes);
     let blame = Blame::of(&graph);
@@ -402,7 +402,7 @@ pub(crate) fn explain(functions: &mut [Function], prototypes: &[Vec<u32>]) {
     }
 }
 
-/// The call graph, with prototypes behind the functions. What a kernel needs itself counts as nothing where that is not known.
+/// The call graph, with prototypes after the functions. What a kernel needs itself counts as nothing where that is not known.
 pub(crate) fn call_graph(functions: &[Function], prototypes: &[Vec<u32>]) -> CallGraph {
     let count = functions.len() as u32;
     let mut graph = CallGraph::default();

@@ -105,7 +105,7 @@ fn report_problem(files: &mut [File], found: &Found<'_>, problem: String) {
 }
 
 impl Architecture {
-    /// Adds a cubin behind those before it.
+    /// Adds a cubin after those before it.
     fn add(&mut self, facts: ImageFacts) {
         let (image, first) = (self.images.len() as u32, self.functions.len() as u32);
         let first_prototype = self.prototypes.len() as u32;

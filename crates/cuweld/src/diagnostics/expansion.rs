@@ -16,7 +16,7 @@ pub struct Expansion {
 enum TextPiece {
     /// Itself.
     Text(String),
-    /// Every item of a list, with something before and behind it.
+    /// Every item of a list, with something before and after it.
     Each { before: String, list: usize, behind: &'static str },
 }
 

@@ -221,7 +221,7 @@ messages! {
         "The index assigns every unified function and variable its slot. The reference linker leaves the contents of this one undefined.";
     3058 Fatal UnifiedOverlap { name: String, other: String } "'{name}' and '{other}' have the same place in a unified table"
         "The index gives two functions or variables overlapping slots, or two objects have copies of one function.";
-    3059 Fatal UnifiedInPart { name: String } "'{name}' is unified in one object, but not in the one whose definition counts"
+    3059 Fatal UnifiedInPart { name: String } "'{name}' is unified in one object, but not in the one with the prevailing definition"
         "A variable has a slot in the unified table only if the object with its prevailing definition says so.";
     3060 Fatal UnifiedFunctionRemoved {} "Internal error: reference to deleted symbol"
         "Only with --compat: with a single kernel, the reference linker removes unified functions whose address is never taken.";

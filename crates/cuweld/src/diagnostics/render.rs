@@ -170,7 +170,7 @@ fn words(diagnostic: &Diagnostic) -> String {
     diagnostic.headline.clone().unwrap_or_else(|| diagnostic.message.to_string())
 }
 
-/// JSON in which the control characters that may stand in its strings, delete and those behind it, are escaped, too.
+/// JSON in which the control characters that may stand in its strings, delete and those after it, are escaped, too.
 fn without_controls(json: String) -> String {
     if !json.contains(char::is_control) {
         return json;

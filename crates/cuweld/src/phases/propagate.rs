@@ -76,7 +76,7 @@ pub struct Properties {
     pub fragments: Vec<u32>,
     /// Languages, unless all functions are of one.
     pub languages: Vec<u32>,
-    /// The rows of [`PROPAGATED`] whose records are made anew, behind all others, although the kernel has one.
+    /// The rows of [`PROPAGATED`] whose records are rebuilt, after all others, although the kernel has one.
     pub moved: [bool; PROPAGATED.len()],
     /// Whether the flags of the kernel's section go on to say how many barriers it uses itself.
     pub keeps_barriers_of_section: bool,
@@ -299,7 +299,7 @@ impl Facts<'_, '_> {
             if !has_record && value == 0 && whole_program.is_some() && is_silent_if_zero(row) {
                 continue;
             }
-            // A lone kernel's list is made anew if it grows.
+            // A lone kernel's list is rebuilt if it grows.
             moved[row] = has_record
                 && match PROPAGATED[row].combine {
                     Combine::Functions => whole_program.is_some() && externs_grow,
@@ -330,7 +330,7 @@ impl Facts<'_, '_> {
     }
 
     /// The functions from outside of the link that a kernel uses, and whether those that it lists itself are fewer. Of a lone kernel with
-    /// a list that grows, every name is pushed in front of those before it.
+    /// a list that grows, every name is pushed before those before it.
     fn externs(&self, own: &[FunctionId], all: Vec<FunctionId>, is_lone: bool) -> (Vec<FunctionId>, bool) {
         let mut externs: Vec<FunctionId> =
             own.iter().copied().filter(|&function| self.live.is_extern(self.inputs, self.resolution, function)).collect();

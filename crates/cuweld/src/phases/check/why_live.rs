@@ -65,7 +65,7 @@ fn list_removed(account: &Account, report: &mut Report) {
 }
 
 impl Facts<'_, '_> {
-    /// What became of the code of every function.
+    /// The fate of the code of every function.
     fn account(&self) -> Account {
         let reasons = Reasons::new(self);
         let mut functions = Vec::new();

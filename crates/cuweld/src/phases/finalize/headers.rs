@@ -117,7 +117,7 @@ impl Output<'_, '_> {
         note.min(0xff) << 24 | target.number << 8 | u32::from(target.machine_flags)
     }
 
-    /// Bytes that are left free in front of the section with this number.
+    /// Bytes that are left free before the section with this number.
     fn room_before(&self, number: u32) -> u64 {
         match number {
             _ if !self.numbering.has_two_views() || self.is_compact() => 0,

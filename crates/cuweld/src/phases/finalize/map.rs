@@ -80,7 +80,7 @@ impl Finished<'_, '_> {
         symbols
     }
 
-    /// Which objects define and mention each name, the one whose definition counts first.
+    /// The objects that define or mention each name, the one with the prevailing definition first.
     fn cross_references(&self, text: &mut String) {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
         let mut mentions: IdMap<SymbolId, Vec<(FileId, bool)>> = IdMap::default();

@@ -159,7 +159,7 @@ impl Finished<'_, '_> {
                 Body::FromFacts => {
                     let part = self.file_section(number);
                     let pieces = self.facts.plan.sections()[part.section].kind.unchanged(&self.facts, part)?;
-                    // Many small ones are put together first.
+                    // Many small ones are built first.
                     (pieces.len() as u64 * SMALL <= size).then_some(pieces)
                 }
                 Body::Nowhere | Body::Shared => None,

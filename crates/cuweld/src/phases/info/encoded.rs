@@ -8,7 +8,7 @@ use cubin::info::{Attribute, HEADER_SIZE, Record, format};
 use cubin::target::Views;
 use rayon::prelude::*;
 
-/// Records, one behind the other.
+/// Records, one after the other.
 #[derive(Debug, Default)]
 pub struct Encoded {
     bytes: Vec<u8>,

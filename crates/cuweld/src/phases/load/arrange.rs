@@ -75,7 +75,7 @@ impl Arrangement {
         &self.order
     }
 
-    /// How many sections are linked; the others are behind them.
+    /// How many sections are linked; the others are after them.
     pub(super) fn linked(&self) -> usize {
         self.linked
     }

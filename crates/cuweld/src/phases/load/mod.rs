@@ -97,11 +97,11 @@ pub struct ObjectFile<'data> {
     pub sections: IdRange<InputSectionId>,
     /// The machine's side of those, where the object has two views of the program.
     pub machine_sections: IdRange<InputSectionId>,
-    /// How many of the machine's side stand in front of `.nv.compat` in the file, where it has that and two views.
+    /// How many of the machine's side stand before `.nv.compat` in the file, where it has that and two views.
     pub in_front_of_compatibility: Option<usize>,
     /// Its symbols.
     pub symbols: IdRange<InputSymbolId>,
-    /// Those of them that are functions, in order, but for inner ones: these come behind the function whose code they are part of.
+    /// Those of them that are functions, in order, but for inner ones: these come after the function whose code they are part of.
     pub functions: Vec<InputSymbolId>,
     /// Those of them that are plain variables, in order.
     pub variables: Vec<Variables>,

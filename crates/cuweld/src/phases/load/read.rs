@@ -199,7 +199,7 @@ impl<'data> Reader<'_, 'data> {
         Ok(file)
     }
 
-    /// How many sections of the machine's side stand in front of `.nv.compat`.
+    /// How many sections of the machine's side stand before `.nv.compat`.
     fn in_front_of_compatibility(&self, sections: &[InputSection<'data>]) -> Option<usize> {
         let (linked, machine) = self.arrangement.order().split_at_checked(self.arrangement.linked())?;
         let mut numbered = linked.iter().zip(sections).filter(|_| self.views == Views::Two);
@@ -238,7 +238,7 @@ impl<'data> Reader<'_, 'data> {
     }
 
     /// Checks every attribute record, and notes the two that concern all functions with their symbols. Gives the functions that are
-    /// said to need a stack of unknown size.
+    /// recorded as having an unknown stack size.
     fn read_attributes(
         &self,
         sections: &[InputSection<'data>],

@@ -183,7 +183,7 @@ impl Encoding {
 
 /// Opcodes of sequences that are read here. The lengths of all are in the table's header, but compilers use no others.
 mod opcode {
-    /// An instruction with its length behind it.
+    /// An instruction with its length after it.
     pub const EXTENDED: u8 = 0;
     pub const COPY: u8 = 1;
     pub const ADVANCE_PC: u8 = 2;
@@ -229,7 +229,7 @@ fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) ->
         let (steps, step) = (next - line, row.place - place);
         let is_second = after_start == 1;
         after_start += i32::from(!row.is_prologue);
-        // A row that changes nothing is left out, but not the second one behind the function's start.
+        // A row that changes nothing is left out, but not the second one after the function's start.
         if steps == 0 && step != 0 && row.before.is_empty() && !row.is_prologue && !is_second {
             continue;
         }
@@ -257,7 +257,7 @@ fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) ->
     Some(out)
 }
 
-/// Reads the rows of a sequence; nothing, if it has instructions that are not known. Rows behind the code are passed over.
+/// Reads the rows of a sequence; nothing, if it has instructions that are not known. Rows after the code are passed over.
 fn read<'data>(sequence: &'data [u8], encoding: Encoding, places: &Places) -> Option<Vec<Row<'data>>> {
     let (mut at, mut place, mut line, mut is_prologue) = (0, 0_u64, 1_i64, false);
     let (mut rows, mut before) = (Vec::new(), Vec::new());

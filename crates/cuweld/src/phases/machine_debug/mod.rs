@@ -86,7 +86,7 @@ impl MachineContents<'_> {
     }
 }
 
-/// Bytes of objects, and such that were made, one behind the other.
+/// Bytes of objects, and such that were made, one after the other.
 #[derive(Debug, Default)]
 struct Parts<'data> {
     list: Vec<Cow<'data, [u8]>>,
@@ -112,7 +112,7 @@ impl<'data> Parts<'data> {
     }
 }
 
-/// The facts that debug information is put together from.
+/// The facts that debug information is built from.
 pub struct Facts<'facts, 'data> {
     /// What was planned.
     pub planned: &'facts Planned<'facts, 'data>,
@@ -120,7 +120,7 @@ pub struct Facts<'facts, 'data> {
     pub numbering: &'facts Numbering,
 }
 
-/// Puts together the machine's side of all debug information.
+/// Builds the machine's side of all debug information.
 pub fn build<'data>(facts: &Facts<'_, 'data>) -> MachineDebug<'data> {
     if facts.planned.options.target.views == Views::One {
         return MachineDebug { sections: IdMap::default() };
@@ -150,7 +150,7 @@ struct DraftPiece {
     machine: InputSectionId,
     /// Where it starts.
     base: u64,
-    /// Output offsets of relocated parts of it that are not simply behind its start.
+    /// Output offsets of relocated parts of it that are not simply after its start.
     moved: Moved,
 }
 
@@ -168,7 +168,7 @@ impl Moved {
     }
 }
 
-/// How a section of debug information is put together.
+/// How a section of debug information is built.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 enum Form {
     Frames,
@@ -343,7 +343,7 @@ impl<'data> Facts<'_, 'data> {
     }
 }
 
-/// What became of the relocations of a piece of a section.
+/// The fate of the relocations of a piece of a section.
 #[derive(Default)]
 struct Settled {
     /// The relocations that are kept.

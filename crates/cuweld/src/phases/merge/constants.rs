@@ -220,7 +220,7 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     for piece in pieces.iter() {
         walk.plan.placement[piece.section] = Some(Placement::InBanks { offset: offset + piece.offset });
     }
-    // Nor is anything left of what is behind the end of tables that replaced others.
+    // Nor is anything left of what is after the end of tables that replaced others.
     for piece in pieces.with_replaced().filter(|piece| piece.is_replaced) {
         walk.plan.taken.insert(piece.section, size.saturating_sub(piece.offset));
     }
@@ -249,7 +249,7 @@ pub struct SmallConstants<'data> {
 /// What the reference linker does with constants when it knows which kernels are used.
 ///
 /// It leaves out a small section that equals an earlier one, but places variables as if it were there: constants overlap, and those
-/// behind it are not where code looks for them (imitated only where files are compared). The offset of the last one that it did
+/// after it are not where code looks for them (imitated only with `--compat`). The offset of the last one that it did
 /// not leave out stays in the null symbol.
 pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_before: u64) {
     let sections = walk.facts.inputs.sections();

@@ -32,7 +32,7 @@ impl Walk<'_, '_> {
         self.plan.fixed.compatibility = Some(id);
     }
 
-    /// Creates `.nv.compat` where the first object that has it does in the machine's view, if it was not created in front of everything.
+    /// Creates `.nv.compat` where the first object that has it does in the machine's view, if it was not created before everything.
     /// `next` is the section of the object whose turn it is; there is none at the end.
     pub(super) fn meet_compatibility(&mut self, file: FileId, next: Option<InputSectionId>) {
         let object = &self.facts.inputs.files()[file];

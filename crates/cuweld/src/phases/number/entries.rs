@@ -7,7 +7,7 @@ use crate::id::{IdRange, SymbolId};
 use crate::phases::merge::Local;
 use std::ops::Range;
 
-/// Entries one behind the other.
+/// Entries one after the other.
 #[derive(Copy, Clone, Debug)]
 pub enum Entries<'table> {
     /// Of any kind.

@@ -78,12 +78,12 @@ pub struct Patch {
 }
 
 impl Relocations {
-    /// What became of the relocations of a section, as it is linked.
+    /// The fate of the relocations of a section, as it is linked.
     pub fn of(&self, section: SectionId) -> SectionOutcome<'_> {
         self.in_view(section, self.linked)
     }
 
-    /// What became of the relocations of a section in a view.
+    /// The fate of the relocations of a section in a view.
     pub fn in_view(&self, section: SectionId, view: View) -> SectionOutcome<'_> {
         self.outcomes.section(section, view)
     }

@@ -254,7 +254,7 @@ pub fn callers(graph: &CallGraph<'_>, components: &Components, kernels: &[Functi
         let known = &mut callers[components.of(graph, kernel)];
         *known = known.join(Callers::One(kernel));
     }
-    // Callers come behind their callees.
+    // Callers come after their callees.
     for component in (0..components.len()).rev().filter(|_| !kernels.is_empty()) {
         let own = callers[component];
         if own != Callers::None {

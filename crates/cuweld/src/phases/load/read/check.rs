@@ -197,7 +197,7 @@ pub(super) fn compatibility(section: &Section<'_>) -> Result<(), Damage> {
             _ => true,
         };
         if !is_right {
-            return Err(Damage::of(section, format!("property {tag} is of a wrong form, or is there twice")));
+            return Err(Damage::of(section, format!("property {tag} is malformed, or has two records")));
         }
     }
     Ok(())
