@@ -25,8 +25,8 @@ impl<'data> Facts<'_, 'data> {
     /// The function that a symbol defines, if it is live and another definition prevails.
     fn defined_otherwise(&self, symbol: InputSymbolId) -> Option<FunctionId> {
         let resolution = self.planned.resolution;
-        let is_lost = matches!(resolution.fate(symbol), Fate::Replaced | Fate::Discarded);
-        resolution.function(symbol).filter(|&function| is_lost && self.planned.live.contains(function))
+        let is_not_prevailing = matches!(resolution.fate(symbol), Fate::Replaced | Fate::Discarded);
+        resolution.function(symbol).filter(|&function| is_not_prevailing && self.planned.live.contains(function))
     }
 
     /// The prevailing code of a function, in both views.
