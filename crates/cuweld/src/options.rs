@@ -58,7 +58,7 @@ pub struct Options {
     pub verbose: bool,
     /// Print the call graph.
     pub dump_call_graph: Option<NameStyle>,
-    /// The most bytes that the result may have (`--max-unpacked`); if nothing is said, some times what the inputs have.
+    /// The most bytes that the result may have (`--max-unpacked`); by default, a multiple of the size of the inputs.
     pub largest_image: Option<u64>,
     /// Listings that are made on request.
     pub listings: Listings,

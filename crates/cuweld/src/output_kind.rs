@@ -65,7 +65,7 @@ impl Options {
         self.is_executable()
     }
 
-    /// Whether nothing refers to the tables of unified functions, because the output is linked for good without an index of them.
+    /// Whether nothing refers to the tables of unified functions, because the output is final and has no index of them.
     pub(crate) fn drops_unified_tables(&self) -> bool {
         self.is_executable() && self.unified_index.is_none()
     }

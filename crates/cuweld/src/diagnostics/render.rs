@@ -165,7 +165,7 @@ const COLORS: Palette = Palette {
     hint: AnsiColor::Green.on_default().bold(),
 };
 
-/// What is said to people and programs.
+/// The text for people and programs.
 fn words(diagnostic: &Diagnostic) -> String {
     diagnostic.headline.clone().unwrap_or_else(|| diagnostic.message.to_string())
 }

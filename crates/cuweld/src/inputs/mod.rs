@@ -55,7 +55,7 @@ impl<'data> RawInput<'data> {
 /// How inputs are opened.
 #[derive(Clone, Debug)]
 pub struct UnpackOptions {
-    /// The most that all inputs together may unpack to, in bytes; if nothing is said, some times their own size.
+    /// The most that all inputs together may unpack to, in bytes; by default, a multiple of their own size.
     pub limit: Option<u64>,
     /// What to do with files that are nothing known.
     pub unknown: Unknown,

@@ -37,7 +37,7 @@ impl<'data> OpenInputs<'data> {
                 _ => found.push(input.clone()),
             }
         }
-        // Of several errors the first one is told, and not the one that was found first.
+        // Of several errors, the one of the first input is reported, not the one that was found first.
         let opened = in_parallel::map(found, |input| tell(input, unknown)).into_iter().collect::<Result<_, _>>()?;
         Ok(OpenInputs { opened, size })
     }

@@ -54,7 +54,7 @@ pub struct Info {
     module: Vec<Encoded>,
     /// What the machine's view has in place of these, if that is something else.
     machine_module: Option<Vec<Encoded>>,
-    /// What enters the program from outside, and the stack that it needs, which is said of the module in the order of symbols.
+    /// Entry points of the program and their stack sizes, which the module's section lists in the order of symbols.
     stacks: Vec<Stack>,
     /// What the reference linker writes after the last of these.
     behind_stacks: Vec<u8>,
@@ -251,7 +251,7 @@ impl<'data> Facts<'_, 'data> {
         }
     }
 
-    /// For each section of code that has functions inside of it: the frame that is said last of one of them. The object's first record becomes
+    /// For each section of code that has functions inside of it: the frame that is recorded last for one of them. The object's first record becomes
     /// the last.
     fn last_inner_frames(&self, file: FileId) -> IdMap<InputSectionId, u32> {
         let mut last: IdMap<InputSectionId, u32> = IdMap::default();
@@ -376,7 +376,7 @@ impl<'data> Facts<'_, 'data> {
         if self.attributes.any_sparsity() {
             out.value(format::HALF, Attribute::SPARSE_MMA_MASK, 0);
         }
-        // What the first of them has after its others is said once.
+        // The records that the first of them has after its others are written once.
         records.iter().filter(is_tail).for_each(|record| out.copy(record));
         out
     }

@@ -53,7 +53,7 @@ pub struct KernelProperties {
 pub struct StubProperties {
     /// The stack that each of them needs, unless a recursion makes that unknown.
     pub stacks: Vec<(FunctionId, Option<u64>)>,
-    /// Rows of [`PROPAGATED`] and values that are said of one stub after the other, in their common section.
+    /// Rows of [`PROPAGATED`] and values that the common section of stubs records, one stub after the other.
     pub values: Vec<(usize, u16)>,
 }
 
@@ -359,7 +359,7 @@ impl Facts<'_, '_> {
             let largest = flow.values.iter().filter(|(row, ..)| PROPAGATED[*row].combine == Combine::Largest);
             values.extend(largest.filter(|(row, ..)| !is_known(*row)).copied());
         }
-        // In the order in which they were read; the same record is told of the newest stub first.
+        // In the order in which they were read; the same record is written for the newest stub first.
         values.reverse();
         values.sort_by_key(|&(_, _, moment)| moment);
         properties.values = values.into_iter().map(|(row, value, _)| (row, value)).collect();

@@ -240,7 +240,7 @@ impl<'data> Output<'_, 'data> {
             let imitates = self.options.imitates(Imitation::FastPathFromInstructions);
             match mask {
                 _ if kept.is_empty() => None,
-                // What is said of code that was compiled for another GPU does not hold for code for the target.
+                // The records of code that was compiled for another GPU do not hold for code for the target.
                 _ if object.sm != target.number => Some(0),
                 // The reference linker gives a bit back when the code that cleared it is left out. It goes by the instructions, which
                 // this linker does not judge: what the compiler says of the whole object always holds.

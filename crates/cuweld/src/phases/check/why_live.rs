@@ -137,7 +137,7 @@ enum Reason {
     },
 }
 
-/// How much of a call path is told.
+/// How much of a call path is printed.
 #[derive(Clone, Copy)]
 enum Length {
     WholePath,

@@ -302,7 +302,7 @@ fn with_program(fde: &[u8], program: &[u8]) -> Vec<u8> {
 struct Step<'data> {
     /// The location, in units of the CIE's code alignment factor.
     place: u64,
-    /// What holds from here on; empty where nothing new is said.
+    /// The rules from here on; empty if they do not change.
     rule: &'data [u8],
 }
 

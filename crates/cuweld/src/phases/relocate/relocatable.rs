@@ -86,7 +86,7 @@ impl Planned<'_, '_> {
             return if is_nameless { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
         if is_texture(symbol) && expression == Expression::BankOffset && self.options.linked().has_banks {
-            // There are no slots yet, but code is told where they are.
+            // There are no slots yet, but the reference linker writes an offset into the code.
             return Decision::ApplyUnrecorded(Patch { bank: Some(BANK_OF_NOTHING), ..reference.patch(0) });
         }
         let is_offset = match expression {
