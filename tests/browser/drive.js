@@ -37,7 +37,7 @@ window.addEventListener("load", async () => {
     seen.found = rows().map((row) => row.querySelector(".name").textContent);
     seen.searched_ms = Math.round(performance.now() - started);
     search.value = ""; search.dispatchEvent(new Event("input")); await frame();
-    // A kernel's page, with the path that is to blame and the tree of calls.
+    // A kernel's page, with the call path that forces its registers and the call tree.
     await go("#/function/0/0");
     seen.kernel = document.querySelector("h1").textContent;
     seen.blame = [...document.querySelectorAll(".chain")].map((chain) => chain.textContent);

@@ -145,7 +145,7 @@ fn get(bytes: &[u8], at: usize, size: usize) -> u64 {
     bytes[at..at + size].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))
 }
 
-/// Puts a section header table of the cubin's own headers and copies of one of them behind everything else.
+/// Puts a section header table of the cubin's own headers and copies of one of them after everything else.
 fn with_more_sections(mut cubin: Vec<u8>, extra: &[u8], copies: usize, change: impl Fn(&mut [u8])) -> Vec<u8> {
     let (table, count) = (get(&cubin, 40, 8) as usize, get(&cubin, 60, 2) as usize);
     let mut headers = cubin[table..table + 64 * count].to_vec();

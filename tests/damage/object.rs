@@ -1,4 +1,4 @@
-//! Objects that are put together section by section, for programs that no compiler makes. Also the programs of `cargo xtask growth`.
+//! Objects that are built section by section, for programs that no compiler makes. Also the programs of `cargo xtask growth`.
 
 use cubin::callgraph::{Edge, encode_edges};
 use cubin::elf::{
@@ -13,7 +13,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-/// An object that is put together section by section.
+/// An object that is built section by section.
 pub struct Object {
     sections: Vec<(SectionHeader, Vec<u8>)>,
     names: Vec<u8>,
@@ -201,7 +201,7 @@ pub fn shared_on_a_chain(count: u32) -> Object {
     object
 }
 
-/// Kernels that have a function of their own in front of a chain that all have; every function has a shared variable.
+/// Kernels that have a function of their own before a chain that all have; every function has a shared variable.
 pub fn shared_behind_own(count: u32) -> Object {
     let mut object = Object::new();
     let mut functions = object.chain(count, |_| Vec::new());

@@ -61,7 +61,7 @@ fn functions_from_outside_and_functions_that_use_them() -> io::Result<()> {
     Ok(())
 }
 
-/// Every kernel launches all that are launched behind the place where it enters a chain: the product stands in the result, which is
+/// Every kernel launches all that are launched after the place where it enters a chain: the product stands in the result, which is
 /// too large. That is found out before it is made.
 #[test]
 fn lists_that_the_result_has_no_room_for() -> io::Result<()> {
@@ -86,7 +86,7 @@ fn kernels_that_enter_a_chain_of_shared_variables_anywhere() -> io::Result<()> {
     Ok(())
 }
 
-/// Every kernel has a function of its own in front of what all have.
+/// Every kernel has a function of its own before what all have.
 #[test]
 fn kernels_that_reach_the_same_by_different_ways() -> io::Result<()> {
     assert_linked(&link(shared_behind_own(MANY), &[])?);

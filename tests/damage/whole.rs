@@ -16,7 +16,7 @@ use cuweld::options::{KernelRoots, Options};
 use cuweld::trace::Trace;
 use std::collections::BTreeSet;
 
-/// More samples of what stays for its address alone, and of files with two views.
+/// More samples of functions that are live because their address is taken, and of files with two views.
 const SAMPLES: &[(&str, &str, &str)] = &[
     ("address_taken_lone", "sm_75", "b"),
     ("call_across_units", "sm_120", "a"),

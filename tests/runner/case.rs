@@ -31,7 +31,7 @@ pub struct Recipe {
     pub compared_until: Option<String>,
     /// How the sources are built, when it is not `ptxas -c` for every `.ptx` and `nvcc -rdc=true -cubin` for every `.cu`.
     pub build: Option<Vec<String>>,
-    /// The links, one after the other: each the words behind the program's name.
+    /// The links, one after the other: each the words after the program's name.
     pub link: Vec<String>,
     /// The files that the links make.
     #[serde(default = "default_outputs")]

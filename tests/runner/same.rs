@@ -83,7 +83,7 @@ fn link(case: &Case, arch: &str, inputs: &Files, circumstances: &Circumstances) 
     Ok(outcome)
 }
 
-/// A word of a command line for use in another folder: names of files that the case has or makes, alone or behind an option, and folders.
+/// A word of a command line for use in another folder: names of files that the case has or makes, alone or after an option, and folders.
 fn absolute(word: &str, case: &Case, inputs: &Files, folder: &Path) -> String {
     let is_file =
         |name: &str| inputs.contains_key(name) || case.recipe.outputs.iter().any(|output| output == name) || name == ".";

@@ -1,6 +1,8 @@
 //! Rules about the project's own files that no compiler checks.
 
 use cuweld::imitations::Imitation;
+use cuweld::release::Release;
+use cuweld::target::Target;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,14 +83,15 @@ fn functions_are_short() {
 
 /// The functions of a source file, and how many lines each has. Sources are formatted: a function ends with a brace below its start.
 fn functions(text: &str) -> Vec<(&str, usize)> {
+    const MODIFIERS: &[&str] = &["pub", "const", "async", "unsafe", "default", "extern", "\"C\""];
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
     for (start, line) in lines.iter().enumerate() {
         let code = line.trim_start();
         let Some((before, after)) = code.split_once("fn ").filter(|_| !code.starts_with("//")) else { continue };
-        let is_item = before
-            .split_whitespace()
-            .all(|word| word.starts_with("pub") || ["const", "unsafe", "extern", "\"C\""].contains(&word));
+        // Visibility may name a path: `pub(in crate::phases) fn`.
+        let before = before.strip_prefix("pub(").and_then(|rest| rest.split_once(')')).map_or(before, |(_, rest)| rest);
+        let is_item = before.split_whitespace().all(|word| MODIFIERS.contains(&word));
         let indent = &line[..line.len() - code.len()];
         let ends = |line: &&str| line.strip_prefix(indent).is_some_and(|rest| rest == "}");
         if let (true, Some(length)) = (is_item && !code.ends_with([';', '}']), lines[start..].iter().position(ends)) {
@@ -189,16 +192,14 @@ fn unsafe_code_is_where_it_may_be() {
 /// A description that names what is not there is worse than none.
 #[test]
 fn the_design_describes_what_is_there() {
-    let design = text("DESIGN.md");
     let is_path = |word: &&str| word.contains('/') && !word.contains([' ', '*', ':', '{', '<', '$']) && !word.starts_with('-');
-    let mut problems: Vec<String> = design
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .filter(is_path)
-        .filter(|path| !root().join(path).exists())
-        .map(|path| format!("DESIGN.md names {path}, which does not exist"))
-        .collect();
+    let mut problems = Vec::new();
+    for page in ["DESIGN.md", "docs/differences.md"] {
+        let text = text(page);
+        let paths = text.split('`').skip(1).step_by(2).filter(is_path).filter(|path| !root().join(path).exists());
+        problems.extend(paths.map(|path| format!("{page} names {path}, which does not exist")));
+    }
+    let design = text("DESIGN.md");
     for phase in phases() {
         if !design.contains(&format!("**{phase}**")) {
             problems.push(format!("DESIGN.md does not describe the phase {phase}"));
@@ -207,17 +208,17 @@ fn the_design_describes_what_is_there() {
     assert_none(&problems);
 }
 
-/// What the reference is imitated in is what the design says, row by row.
+/// What the reference is imitated in is what the page of differences says, row by row.
 #[test]
-fn the_design_lists_every_imitation() {
+fn every_imitation_is_listed() {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let design = text("DESIGN.md");
-    let list = design.split_once("\n## Ways of the reference").map(|(_, rest)| rest.split("\n## ").next().unwrap_or(rest));
+    let page = text("docs/differences.md");
+    let list = page.split_once("\n## Defects that are imitated").map(|(_, rest)| rest.split("\n## ").next().unwrap_or(rest));
     let listed: BTreeSet<String> = list.unwrap_or_default().split("\n- ").skip(1).map(words).collect();
     let expected: BTreeSet<String> = Imitation::ALL.iter().map(|imitation| words(&imitation.to_string())).collect();
-    let missing = expected.difference(&listed).map(|row| format!("DESIGN.md lacks: - {row}"));
+    let missing = expected.difference(&listed).map(|row| format!("docs/differences.md lacks: - {row}"));
     let mut problems: Vec<String> =
-        missing.chain(listed.difference(&expected).map(|row| format!("DESIGN.md has: - {row}"))).collect();
+        missing.chain(listed.difference(&expected).map(|row| format!("docs/differences.md has: - {row}"))).collect();
     for case in Imitation::ALL.iter().flat_map(|imitation| imitation.row().cases) {
         if !root().join("tests/cases").join(case).exists() {
             problems.push(format!("an imitation names the case {case}, which does not exist"));
@@ -347,16 +348,109 @@ fn nothing_private_is_mentioned() {
     assert_none(&problems);
 }
 
+/// Linker engineers have a term for everything that a linker does. These phrases stood for such terms once.
+#[test]
+fn the_words_are_those_of_the_field() {
+    // In two parts, so that this list is not found by itself.
+    let phrases: Vec<String> = [
+        ["what names ", "mean"],       // symbol resolution
+        ["what every name ", "means"], // symbol resolution
+        ["copy that ", "counts"],      // the prevailing definition
+        ["definition ", "counts"],     // the prevailing definition
+        ["lost ", "copy"],             // a discarded definition
+        ["copies that ", "lost"],      // discarded definitions
+        ["of unknown ", "size"],       // dynamic shared memory
+        ["seven bits ", "per byte"],   // ULEB128
+        ["attributes that ", "flow"],  // propagated attributes
+        ["very ", "many."],            // hot
+        ["the driver's ", "business"],
+        ["is there ", "twice"], // a duplicate
+        ["program of ", "nothing"],
+        ["makes ", "nothing of"],
+        ["to ", "blame"],  // the call path that forces something
+        ["hung", "riest"], // the maximum
+    ]
+    .iter()
+    .map(|parts| parts.concat())
+    .collect();
+    let is_prose = |path: &String| ["rs", "md", "toml", "js", "html"].iter().any(|end| path.ends_with(&format!(".{end}")));
+    let mut problems = Vec::new();
+    for path in files().into_iter().filter(is_prose) {
+        for (index, line) in text(&path).to_lowercase().lines().enumerate() {
+            for phrase in phrases.iter().filter(|phrase| line.contains(phrase.as_str())) {
+                problems.push(format!("{path}:{}: {phrase}", index + 1));
+            }
+        }
+    }
+    assert_none(&problems);
+}
+
 /// What a relocation computes is a column of the table of relocation types; whoever wants a certain one takes it by its name.
 #[test]
 fn relocations_have_numbers_in_their_table_only() {
-    let is_number = |rest: &str| rest.starts_with(|letter: char| letter.is_ascii_digit());
     let mut problems = Vec::new();
     for path in sources().filter(|path| !path.starts_with("crates/cubin/src/relocation")) {
         for (index, line) in text(&path).lines().enumerate() {
-            if line.split("RelocationType(").skip(1).any(is_number) {
-                problems.push(format!("{path}:{}: a relocation type by its number", index + 1));
+            // The mention here is in two parts, so that this file is not one of those it looks for.
+            if line.contains(&["RelocationType", "("].concat()) {
+                problems.push(format!("{path}:{}: a relocation type made of a number", index + 1));
             }
+        }
+    }
+    assert_none(&problems);
+}
+
+/// What differs between architectures and between releases is in tables: whoever needs it asks them, and compares no numbers.
+#[test]
+fn architectures_and_releases_have_numbers_in_their_tables_only() {
+    const TABLES: &[&str] = &[
+        "crates/cubin/src/fast_path.rs",
+        "crates/cubin/src/release.rs",
+        "crates/cubin/src/relocation/table.rs",
+        "crates/cubin/src/target.rs",
+        "crates/cuweld-cli/src/options/table/",
+        "crates/cuweld-report/src/occupancy.rs",
+        "crates/cuweld/src/diagnostics/message.rs",
+        "crates/cuweld/src/imitations.rs",
+        "crates/nvjitlink/src/release.rs",
+    ];
+    /// The same numbers with another meaning, or the reason why they are not in a table.
+    const OTHERS: &[(&str, &str)] = &[
+        ("crates/cubin/src/printable.rs", "80"),                // the first code that is not ASCII
+        ("crates/cuweld-cli/src/options/help.rs", "100"),       // columns of a terminal
+        ("crates/cuweld-cli/src/progress.rs", "80"),            // columns of a terminal
+        ("crates/cuweld-cli/src/progress.rs", "100"),           // milliseconds
+        ("crates/cuweld-cli/src/start.rs", "101"),              // the status of a program that panicked
+        ("crates/cuweld-host-object/src/lib.rs", "88"),         // bytes of a table
+        ("crates/cuweld/src/phases/check/registers.rs", "100"), // call paths that are listed at most
+        ("crates/cuweld/src/phases/load/mod.rs", "80"),         // bytes of a row
+        ("crates/fatbin/src/choose.rs", "90"),                  // one architecture of which the reference chooses in another way
+    ];
+    let mut numbers: BTreeSet<String> = Target::all().iter().map(|target| target.number.to_string()).collect();
+    let releases = || Release::all().iter().chain([Release::cuda_12()]);
+    numbers.extend(releases().map(|release| release.toolkit.to_string()));
+    let mut problems = Vec::new();
+    for path in sources().filter(|path| path.starts_with("crates/") && path.contains("/src/") && !path.ends_with("tests.rs")) {
+        if TABLES.iter().any(|table| path.starts_with(table)) {
+            continue;
+        }
+        let text = text(&path);
+        let product = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or_default();
+        for (index, line) in product.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
+            let words = |text: &str| -> Vec<String> {
+                text.split(|c: char| !c.is_alphanumeric() && !['_', '.'].contains(&c))
+                    .map(|word| word.trim_matches('.').to_owned())
+                    .collect()
+            };
+            let (code, texts): (Vec<_>, Vec<_>) = line.split('"').enumerate().partition(|(part, _)| part % 2 == 0);
+            let in_code = code.iter().flat_map(|(_, code)| words(code.split(" //").next().unwrap_or_default()));
+            let is_other = |number: &str| OTHERS.contains(&(path.as_str(), number));
+            let mut found: Vec<String> = in_code.filter(|word| numbers.contains(word) && !is_other(word)).collect();
+            for (_, text) in texts {
+                found.extend(Target::by_name(text).map(|target| target.name.to_owned()));
+                found.extend(words(text).into_iter().filter(|word| releases().any(|release| release.name == word)));
+            }
+            problems.extend(found.iter().map(|number| format!("{path}:{}: {number} belongs into a table", index + 1)));
         }
     }
     assert_none(&problems);
@@ -366,17 +460,32 @@ fn relocations_have_numbers_in_their_table_only() {
 #[test]
 fn kinds_of_sections_are_known_in_their_folder_only() {
     const QUESTIONS: &[&str] = &["Bytes", "Class", "InViews", "Memory", "SectionKind", "Shape"];
+    let kinds: BTreeSet<String> = exports(&text("crates/cuweld/src/sections/mod.rs"));
+    assert!(kinds.len() > 20, "the kinds were not found: {kinds:?}");
     let may_name =
         |path: &str| ["sections/", "phases/merge/"].iter().any(|part| path.starts_with(&format!("crates/cuweld/src/{part}")));
     let mut problems = Vec::new();
     for path in sources().filter(|path| path.starts_with("crates/cuweld/src/") && !may_name(path)) {
-        let text = text(&path);
-        for import in text.split("crate::sections::").skip(1).filter_map(|rest| rest.split(';').next()) {
-            let names = import.trim_matches(['{', '}']).split(',').map(str::trim);
-            problems.extend(names.filter(|name| !QUESTIONS.contains(name)).map(|name| format!("{path} knows the kind {name}")));
+        let code: String = text(&path).lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        if code.contains("sections as ") {
+            problems.push(format!("{path} gives the folder of kinds another name"));
+        }
+        // However the folder is named: a whole path, one in a group, or the folder itself.
+        for mention in code.split("sections::").skip(1) {
+            let group = mention.strip_prefix('{').and_then(|group| group.split('}').next());
+            let one = || mention.split(|letter: char| !letter.is_alphanumeric() && letter != '*').next().unwrap_or_default();
+            let names: Vec<&str> = group.map_or_else(|| vec![one()], |group| group.split(',').map(str::trim).collect());
+            let is_kind = |name: &&str| (kinds.contains(*name) || *name == "*") && !QUESTIONS.contains(name);
+            problems.extend(names.into_iter().filter(is_kind).map(|name| format!("{path} knows the kind {name}")));
         }
     }
     assert_none(&problems);
+}
+
+/// The names that a module makes public of those below it.
+fn exports(text: &str) -> BTreeSet<String> {
+    let lists = text.split("\npub use ").skip(1).filter_map(|list| list.split(';').next()?.split_once("::"));
+    lists.flat_map(|(_, names)| names.trim_matches(['{', '}']).split(',').map(|name| name.trim().to_owned())).collect()
 }
 
 /// Every case has been recorded, and stands beside the rule that it shows.

@@ -1,6 +1,6 @@
 //! Debug information about code, function by function.
 //!
-//! A function whose code is longer in one file moves what is said of all functions behind it. So sections that speak of code are taken apart:
+//! A function whose code is longer in one file moves what is said of all functions after it. So sections that speak of code are taken apart:
 //! each part is about one function, and is compared with the other file's part about the same function.
 
 use cubin::read::Section;

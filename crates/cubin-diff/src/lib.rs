@@ -1,6 +1,6 @@
-//! Explains how two cubins differ, in the terms of a linker.
+//! Compares two cubins in a linker's terms.
 //!
-//! Indices are what makes two linked files hard to compare: one more symbol, and every relocation behind it has another
+//! Indices are what makes two linked files hard to compare: one more symbol, and every relocation after it has another
 //! number. So everything is compared by name: a relocation by its symbol's name, a section by its name, the section of a
 //! symbol by that section's name. A list (symbols, relocations, records) is compared as a set first and by its order
 //! only when the set is the same. What is left after that is compared byte by byte.
@@ -33,6 +33,7 @@ use view::View;
 
 /// What part of a file a difference is in. Parts are compared in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Area {
     /// The file header.
     Header,
@@ -84,6 +85,7 @@ impl fmt::Display for Area {
 
 /// How something differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Change {
     /// Only the left file has it.
     OnlyLeft(String),
@@ -111,6 +113,7 @@ pub enum Change {
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Difference {
     /// In which part of the file.
     pub area: Area,

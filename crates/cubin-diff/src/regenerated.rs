@@ -1,7 +1,7 @@
-//! What follows from code that one of two files has generated anew.
+//! Differences that follow from machine code that one of two files regenerated.
 //!
 //! For sm_100 and later a linker may keep the compiler's machine code or generate its own. Two links of the same program then
-//! differ in the code of some functions, and in whatever holds an offset in that code or behind it. These differences are told
+//! differ in the code of some functions, and in whatever holds an offset in that code or after it. These differences are told
 //! from all others by the table [`FOLLOWS`].
 
 use crate::debug::OVERWRITTEN;
@@ -217,7 +217,7 @@ fn are_equal(all: &[Difference], one: &Difference, blank: Blank) -> bool {
     has_a_counterpart && left == right
 }
 
-/// The last name of a place: that of a section, or of a symbol in a table. Of several with one name, the others have a number behind it.
+/// The last name of a place: that of a section, or of a symbol in a table. Of several with one name, the others have a number after it.
 fn last_name(place: &str) -> &str {
     let place = place.rsplit_once('\'').map_or(place, |(place, _)| place);
     place.rsplit_once('\'').map_or(place, |(_, name)| name)

@@ -19,7 +19,7 @@ pub(crate) fn compare(left: &View<'_, '_>, right: &View<'_, '_>, out: &mut Diffe
         let Some(other) = by_name.get(name) else {
             continue;
         };
-        // Once one section is elsewhere, so are most of the sections behind it.
+        // Once one section is elsewhere, so are most of the sections after it.
         if !moved && section.header.offset != other.header.offset {
             moved = true;
             let text = |section: &Section<'_>| format!("{:#x}", section.header.offset);

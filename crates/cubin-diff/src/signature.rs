@@ -1,6 +1,6 @@
-//! Files that differ in who signed them, and in nothing else.
+//! Files that differ in the note of the linker only.
 //!
-//! The note of the linker has texts of any length, and everything behind it moves with it. To compare whole files of two linkers byte for
+//! The note of the linker has texts of any length, and everything after it moves with it. To compare whole files of two linkers byte for
 //! byte, one of them is signed anew: it gets the file that would have been written had the note been another.
 
 use cubin::elf::{Header, SectionHeader};
@@ -90,7 +90,7 @@ fn is_compact(file: &File<'_>) -> bool {
     file.mercury_symbol_table().is_some() && file.toolkit().is_some_and(has_rule)
 }
 
-/// The file with these contents, in which the sections behind a number follow each other at their alignments.
+/// The file with these contents, in which the sections after a number follow each other at their alignments.
 fn written(file: &File<'_>, number: usize, contents: &[&[u8]]) -> Vec<u8> {
     let old: Vec<SectionHeader> = file.sections().iter().map(|section| section.header).collect();
     let mut sections = old.clone();

@@ -1,4 +1,4 @@
-//! `.nv.callgraph` and `.nv.prototype`: who calls whom, as the compiler saw it.
+//! `.nv.callgraph` and `.nv.prototype`: the calls that the compiler recorded.
 //!
 //! Both are arrays of pairs of 32-bit words. The call graph has four groups, each opened by a pair of 0 and the group's
 //! negative number; inside a group the first word is a symbol. Every group's mark is there, even when the group is

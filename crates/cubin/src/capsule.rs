@@ -3,7 +3,7 @@
 //! A section `.nv.capmerc.text.F` does not hold the Mercury code of a function but what has to be known besides the machine
 //! code in `.text.F` to get the Mercury code back. It starts with three words: the number of the section with the machine
 //! code, a version, and the number of Mercury instructions. Then comes one bit per Mercury instruction, padded to whole words:
-//! a 1 says that it became one machine instruction and can be read off that. For every 0 there is a token behind the bits,
+//! a 1 says that it became one machine instruction and can be read off that. For every 0 there is a token after the bits,
 //! which says how many machine instructions it became and, where they do not tell, holds the Mercury instruction itself.
 //!
 //! | token | length | stands for |
@@ -96,7 +96,7 @@ impl<'data> Capsule<'data> {
         Ok(())
     }
 
-    /// Reads the token at `at` and moves behind it.
+    /// Reads the token at `at` and moves past it.
     fn token(&self, at: &mut usize) -> Result<Token> {
         let start = *at;
         let take = |at: &mut usize, length: usize| {

@@ -217,7 +217,7 @@ pub enum Problem {
     FieldPastEnd {
         /// First bit of the field.
         first_bit: u32,
-        /// First bit behind the field.
+        /// First bit after the field.
         end_bit: u32,
         /// Bytes from the relocation's offset to the end of the section.
         available: u64,

@@ -10,6 +10,7 @@
 //! some forms only, leaves the bit as the compiler set it: a missing bit costs time when a program is loaded, a wrong one correctness.
 
 use crate::capsule::INSTRUCTION_SIZE;
+use crate::target::Target;
 
 /// A GPU that may run code that was made for another.
 struct Other {
@@ -185,17 +186,7 @@ pub fn exits_early(code: &[u8]) -> bool {
 #[must_use]
 pub fn mask_of_code(made_for: u32, code: &[&[u8]]) -> u64 {
     let missing = OTHERS.iter().filter(|other| other.made_for == made_for && code.iter().any(|code| !is_suitable(code)));
-    missing.fold(full_mask(made_for), |mask, other| mask & !other.bit)
-}
-
-/// The mask of all GPUs that run code for one as it is: itself among them, where there are others.
-#[must_use]
-pub fn full_mask(made_for: u32) -> u64 {
-    match made_for {
-        100 => 0x09,
-        120 => 0x50,
-        _ => 0,
-    }
+    missing.fold(Target::fast_path_mask(made_for), |mask, other| mask & !other.bit)
 }
 
 #[cfg(test)]

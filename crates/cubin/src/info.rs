@@ -54,6 +54,7 @@ pub enum Symbols {
 
 /// One known attribute.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// The attribute.
     pub attribute: Attribute,

@@ -63,8 +63,8 @@ fn length(instruction: &[u8]) -> Option<u64> {
     }
 }
 
-/// Machine instructions behind the one that a Mercury instruction stands for: fences report errors and invalidate caches (ERRBAR, CGAERRBAR,
-/// CCTL). What is in front of it fills up, or orders shared memory.
+/// Machine instructions after the one that a Mercury instruction stands for: fences report errors and invalidate caches (ERRBAR, CGAERRBAR,
+/// CCTL). What is before it fills up, or orders shared memory.
 const BEHIND: [u16; 3] = [0x9ab, 0x5ab, 0x98f];
 
 /// Which of the machine instructions from `first` to `last` a Mercury instruction stands for.
@@ -81,7 +81,7 @@ fn main_instruction(code: &[u8], first: u64, last: u64) -> u64 {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     instructions: Vec<Place>,
-    /// Behind the last one, if it is known where that is: what fills up the machine code.
+    /// After the last one, if it is known where that is: what fills up the machine code.
     end: Option<(u64, u64)>,
 }
 
@@ -108,7 +108,7 @@ impl Places {
         capsule.walk(|machine, token| {
             let [start, last] =
                 [machine.start, machine.end.saturating_sub(1)].map(|index| index.saturating_mul(INSTRUCTION_SIZE));
-            // What is behind the end of the code is damage that is of no concern here.
+            // What is after the end of the code is damage that is of no concern here.
             let instruction = usize::try_from(start).ok().and_then(|start| code.get(start..)).filter(|it| !it.is_empty());
             end = Some((mercury_size, start)).filter(|_| token.length == Some(0));
             if let Some(instruction) = instruction.filter(|_| token.length != Some(0)) {
@@ -157,7 +157,7 @@ impl Places {
         self.instructions.get(index).filter(|place| place.mercury == mercury)
     }
 
-    /// Behind the machine code of what is before a place, where a Mercury instruction starts or all Mercury code ends.
+    /// After the machine code of what is before a place, where a Mercury instruction starts or all Mercury code ends.
     #[must_use]
     pub fn machine_behind(&self, mercury: u64) -> Option<u64> {
         self.at(mercury).map(|place| place.before).or_else(|| self.end.filter(|end| end.0 == mercury).map(|end| end.1))
@@ -181,7 +181,7 @@ impl Places {
         self.at(mercury).map(|place| place.last)
     }
 
-    /// The machine code of the first Mercury instruction that starts at a place or behind it; none behind the last one.
+    /// The machine code of the first Mercury instruction that starts at a place or after it; none after the last one.
     #[must_use]
     pub fn machine_from(&self, mercury: u64) -> Option<u64> {
         let index = self.instructions.partition_point(|place| place.mercury < mercury);

@@ -108,7 +108,7 @@ fn parse(bytes: &[u8]) -> std::result::Result<(Note<'_>, usize), Problem> {
 
 /// Which tool did what: the description of a note of type [`TOOL`].
 ///
-/// Its strings follow one another behind five offsets, in the order of the fields here.
+/// Its strings follow one another after five offsets, in the order of the fields here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolNote<'data> {
     /// The object file, where tools were asked to name it; else empty.

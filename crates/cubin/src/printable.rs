@@ -1,4 +1,4 @@
-//! Names as they can be shown.
+//! Printable forms of names.
 //!
 //! Names come from inputs, and may be any text: with characters that move a terminal's cursor or change its title, that begin a line
 //! which looks like another message, or that turn the order of letters around.

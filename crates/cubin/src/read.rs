@@ -1,4 +1,4 @@
-//! Reading: a whole cubin, checked once so that everything behind can rely on it.
+//! Reading: a whole cubin, checked once so that all other code can rely on it.
 //!
 //! [`File::parse`] checks the header, both header tables, the names of sections, and that everything lies in the file.
 //! Symbols, relocations and records are decoded on request, and report what is wrong with them then. Nothing is copied
@@ -24,6 +24,7 @@ pub enum Abi {
 
 /// One section of a file.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Section<'data> {
     /// Its index.
     pub index: u32,

@@ -1,10 +1,11 @@
-//! The releases of CUDA whose files are known, and what differs between their linkers.
+//! The known releases of CUDA, and the differences between their linkers.
 //!
 //! A release is a row, as an architecture is in [`crate::target`]. Who writes a file asks the row which rules it has, and never
 //! compares version numbers.
 
 /// One release of the CUDA toolkit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Release {
     /// Its number, as people write it: `13.4`.
     pub name: &'static str,
@@ -45,6 +46,7 @@ impl Tool {
 
 /// One build of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Build {
     /// Its full number: `13.4.92`.
     pub version: &'static str,

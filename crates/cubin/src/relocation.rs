@@ -87,6 +87,7 @@ pub struct Bits {
 
 /// One known relocation type.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// The type.
     pub kind: RelocationType,
@@ -269,7 +270,7 @@ impl DoubleEndedIterator for Entries<'_> {
 impl ExactSizeIterator for Entries<'_> {}
 impl std::iter::FusedIterator for Entries<'_> {}
 
-/// Whether a value takes the place of what a field holds, or is added to it.
+/// Whether a value replaces the contents of a field, or is added to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// The field becomes the value.

@@ -10,6 +10,7 @@ pub struct SectionType(pub u32);
 
 /// What a section of a type holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Contents {
     /// Bytes with a format of their own.
     Bytes,
@@ -31,6 +32,7 @@ pub enum Contents {
 
 /// One known section type.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// The type.
     pub kind: SectionType,
@@ -172,6 +174,17 @@ impl SectionType {
         self.contents() == Contents::NoBits
     }
 
+    /// The type in an executable, which has plain types where a relocatable file tells the memories apart.
+    #[must_use]
+    pub fn in_executable(self) -> Self {
+        match self {
+            Self::SHARED | Self::GLOBAL | Self::RESERVED_SHARED => Self::NOBITS,
+            Self::GLOBAL_INIT => Self::PROGBITS,
+            constants if constants.contents() == Contents::Constants => Self::PROGBITS,
+            other => other,
+        }
+    }
+
     /// The bank that a section of constants belongs to.
     #[must_use]
     pub fn constant_bank(self) -> Option<u8> {
@@ -241,6 +254,13 @@ mod tests {
     fn contents_are_found_by_number() {
         assert!(TYPES.iter().all(|row| row.kind.contents() == row.contents));
         assert_eq!(SectionType(u32::MAX).contents(), Contents::Bytes);
+    }
+
+    #[test]
+    fn executables_have_plain_types() {
+        use SectionType as Type;
+        let types = [Type::SHARED, Type::GLOBAL_INIT, Type::CONSTANT_3, Type::INFO].map(SectionType::in_executable);
+        assert_eq!(types, [Type::NOBITS, Type::PROGBITS, Type::PROGBITS, Type::INFO]);
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! The GPUs that CUDA 13 links for, and what differs between their files.
+//! The GPUs that CUDA 13 links for, and the differences between their files.
 
 use crate::info::Attribute;
 use crate::release::{Release, Rule};
 
-/// What the letter behind a target's number says.
+/// What the letter after a target's number says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// No letter.
@@ -34,6 +34,7 @@ pub enum Views {
 
 /// One target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Target {
     /// As it is written in options: `sm_90a`.
     pub name: &'static str,
@@ -49,6 +50,8 @@ pub struct Target {
     pub addends: Addends,
     /// Whether the high byte of a text section's `info` is the function's register count.
     pub registers_in_text_header: bool,
+    /// Whether the list of applied relocations (`-preserve-relocs`) is incomplete in the reference linker's output.
+    pub lists_relocations_incompletely: bool,
     /// Bytes at the start of shared memory that the system keeps for itself.
     pub reserved_shared: u64,
     /// How many views of the program files hold.
@@ -64,7 +67,7 @@ pub struct Target {
     /// The bit that stands for this GPU where an object says on which other GPUs its machine code runs as it is; 0 where no object
     /// says so.
     pub fast_path_bit: u64,
-    /// An attribute that the linker gives every function of an executable behind all others, with the value 0. What it means is not known.
+    /// An attribute that the linker gives every function of an executable after all others, with the value 0. What it means is not known.
     pub closing_attribute: Option<Attribute>,
     /// The first toolkit that links for it.
     pub first_toolkit: u16,
@@ -76,6 +79,7 @@ pub struct Target {
 
 /// Parameters of kernels that not every toolkit can pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LargeParameters {
     /// The most bytes of their bank that every toolkit knows.
     pub bank: u64,
@@ -94,6 +98,28 @@ impl Target {
     #[must_use]
     pub fn current_number(number: u32) -> u32 {
         RENUMBERED.iter().find(|(old, _)| *old == number).map_or(number, |(_, new)| *new)
+    }
+
+    /// Whether earlier toolkits linked for the GPU `number`, and CUDA 13 does not.
+    #[must_use]
+    pub fn is_retired(number: u32) -> bool {
+        RETIRED.contains(&number)
+    }
+
+    /// The last toolkit that linked for the GPU `number`, if CUDA 13 does not and CUDA 12 did.
+    #[must_use]
+    pub fn last_toolkit(number: u32) -> Option<&'static str> {
+        (OLDEST_OF_CUDA_12..TARGETS[0].number).contains(&number).then_some(Release::cuda_12().name)
+    }
+
+    /// The GPUs on which machine code for `number` can run as it is, one bit each: itself among them, where there are others.
+    #[must_use]
+    pub fn fast_path_mask(number: u32) -> u64 {
+        let bits = |is_meant: &dyn Fn(&Target) -> bool| {
+            TARGETS.iter().filter(|target| is_meant(target)).fold(0, |mask, target| mask | target.fast_path_bit)
+        };
+        let (all, own) = (bits(&|target| target.accepts(number, false)), bits(&|target| target.number == number));
+        if all == own { 0 } else { all }
     }
 
     /// All targets, in ascending order.
@@ -134,6 +160,12 @@ impl Target {
 /// GPUs that had other numbers in earlier toolkits: CUDA 12 called `sm_110` `sm_101`.
 const RENUMBERED: [(u32, u32); 1] = [(101, 110)];
 
+/// GPUs that earlier toolkits linked for. PTX and LTO-IR that name them are still compiled.
+const RETIRED: [u32; 17] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70];
+
+/// The oldest GPU that CUDA 12 linked for.
+const OLDEST_OF_CUDA_12: u32 = 50;
+
 /// Bytes of shared memory that a block can have on every GPU.
 const EVERYWHERE: u64 = 0xc000;
 
@@ -146,6 +178,7 @@ const TURING_TO_ADA: Target = Target {
     has_compat: false,
     addends: Addends::RelAndRela,
     registers_in_text_header: true,
+    lists_relocations_incompletely: false,
     reserved_shared: 0,
     views: Views::One,
     shared_memory: 0x1_8c00,
@@ -164,6 +197,7 @@ const HOPPER: Target = Target {
     has_compat: true,
     addends: Addends::RelaOnly,
     registers_in_text_header: false,
+    lists_relocations_incompletely: true,
     reserved_shared: 0x400,
     shared_memory: 0x3_8c00,
     ..TURING_TO_ADA
@@ -295,6 +329,18 @@ mod tests {
         assert!(accepts("sm_90a", 90, true) && accepts("sm_100a", 100, true) && accepts("sm_100a", 100, false));
         assert!(!accepts("sm_90", 90, true) && !accepts("sm_100f", 100, true));
         assert!(!accepts("sm_103", 100, true) && !accepts("sm_103a", 100, true) && !accepts("sm_121", 120, true));
+    }
+
+    #[test]
+    fn retired_targets_are_known() {
+        assert!(RETIRED.iter().all(|&number| Target::is_retired(number) && number < TARGETS[0].number));
+        assert_eq!([37, 52, 72, 75].map(Target::last_toolkit), [None, Some("12.9"), Some("12.9"), None]);
+    }
+
+    #[test]
+    fn code_runs_as_it_is_where_the_mask_says() {
+        let masks = [90, 100, 103, 107, 110, 120, 121].map(Target::fast_path_mask);
+        assert_eq!(masks, [0, 0x09, 0, 0, 0, 0x50, 0]);
     }
 
     #[test]

@@ -55,7 +55,7 @@ record! {
         functions: u64,
         /// Bytes of the table of variables.
         data_window: u64,
-        /// How many variables are listed, behind the functions.
+        /// How many variables are listed, after the functions.
         variables: u64,
     }
 }
@@ -122,7 +122,7 @@ impl Index {
     }
 }
 
-/// The entries of a section of either kind; bytes behind the last whole one are left out.
+/// The entries of a section of either kind; bytes after the last whole one are left out.
 pub fn entries(data: &[u8]) -> impl Iterator<Item = Entry> + '_ {
     data.chunks_exact(Entry::SIZE).filter_map(|record| Entry::parse(record, 0))
 }

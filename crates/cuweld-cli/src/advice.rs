@@ -1,4 +1,4 @@
-//! What usually helps, for messages of which the linker itself knows no more.
+//! Advice for messages to which the linker itself has no hint.
 
 use cuweld::diagnostics::{Diagnostic, Message};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the command line says of how code is compiled.
+//! The compilers, as the command line configures them.
 
 use crate::options::{self, Compile, HostInfo, LinkArguments, OptimizationScope};
 use crate::progress::Progress;

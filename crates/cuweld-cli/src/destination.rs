@@ -1,4 +1,4 @@
-//! What an output's name stands for.
+//! The destination that the name of an output stands for.
 
 use crate::bytes::Identity;
 use crate::streams;

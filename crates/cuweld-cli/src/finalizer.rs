@@ -1,4 +1,4 @@
-//! Handing a link over to another linker.
+//! Hands a link over to another linker.
 //!
 //! For some links code has to be generated: objects for another GPU of the family whose machine code does not run on the target. This
 //! linker generates none, but the toolkit's does. `--finalizer` names it, and it gets the command line without that option

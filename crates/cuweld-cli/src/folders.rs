@@ -1,4 +1,4 @@
-//! Folders where libraries are looked for.
+//! Search folders of libraries.
 //!
 //! Each library is asked for in each folder. Where that is a great many questions, every folder is listed once instead.
 

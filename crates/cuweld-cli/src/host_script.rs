@@ -1,7 +1,7 @@
 //! A script for the host's linker that keeps the sections with device code apart (`-gen-host-linker-script`).
 //!
 //! It is either only what device code needs, to be given to the linker in addition to its own script, or the linker's own script
-//! with that behind it. The linker's own depends on how it is called, so the host's compiler is asked how it would call it.
+//! with that after it. The linker's own depends on how it is called, so the host's compiler is asked how it would call it.
 
 use crate::messages::{Messages, usage_diagnostic};
 use crate::options::HostLinkerScript;
@@ -16,7 +16,7 @@ use std::process::{Command, Output};
 const FOR_DEVICE_CODE: &str = "SECTIONS\n{\n\t.nvFatBinSegment : { *(.nvFatBinSegment) }\n\t__nv_relfatbin : { *(__nv_relfatbin) } \n\
     \t.nv_fatbin : { *(.nv_fatbin) }\n}\n";
 
-/// What the linker prints before and behind its own script.
+/// What the linker prints before and after its own script.
 const RULER: &str = "==================================================";
 
 /// The host's linker, and the compiler that is asked if none is named.

@@ -34,7 +34,7 @@ pub struct Files<'arguments> {
     pub not_found: Vec<String>,
     /// Files that were passed over in the search for libraries.
     pub passed_over: Vec<Diagnostic>,
-    /// Why an input could not be read; those behind it were not tried.
+    /// Why an input could not be read; those after it were not tried.
     pub failure: Option<Diagnostic>,
 }
 

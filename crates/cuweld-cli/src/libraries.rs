@@ -1,4 +1,4 @@
-//! Which of the files that `-l` may mean is the right one: a library of objects for the host, or of device code.
+//! Finds the library that `-l` means: an archive of objects for the host, or of device code.
 
 use cuweld::diagnostics::{Diagnostic, Message};
 use fatbin::archive::Contents;
@@ -39,7 +39,7 @@ impl Processor {
 }
 
 /// Whether a file that was found in the search for a library is one to link with: an archive with an object for the processor, or
-/// with device code. As in the reference linker, members behind one that is neither are not looked at.
+/// with device code. As in the reference linker, members after one that is neither are not looked at.
 pub fn is_compatible(bytes: &[u8], processor: Processor) -> bool {
     match identify(bytes) {
         // Its members are files of their own.

@@ -285,7 +285,7 @@ impl<'session> Session<'session> {
         }
         let mut ids: Vec<&str> = linker.modules().map(|module| module.id.as_str()).collect();
         if is_compiled {
-            // The reference linker adds a module that was optimized in front of those before it.
+            // The reference linker adds a module that was optimized before those before it.
             ids.reverse();
         }
         Some(registrations(&ids))
@@ -382,7 +382,7 @@ pub fn registrations(ids: &[&str]) -> String {
     text
 }
 
-/// Says what was found while inputs were read. That comes behind what there is to say about the contents of those that were read.
+/// Says what was found while inputs were read. That comes after what there is to say about the contents of those that were read.
 pub fn say_how_reading_went(files: &Files<'_>, report: &mut Report) -> Result<(), Failure> {
     if let Some(failure) = &files.failure {
         return report.fatal(failure.clone());

@@ -1,4 +1,4 @@
-//! A file that can not be read: what was perhaps meant by its name.
+//! Hints for files that can not be read: similar names.
 
 use cuweld::diagnostics::edit_distance;
 use std::path::Path;

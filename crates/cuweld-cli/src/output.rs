@@ -1,7 +1,7 @@
 //! Writing one file: whole or not at all, wherever the system allows that.
 //!
 //! What is named is opened as the system opens it, links and all. A regular file that has one name, or nothing yet, is replaced: the
-//! bytes go into a new file, and only when all of them are there does it take the place of the old one. Whoever looks sees one of the
+//! bytes go into a new file, and it is renamed to the old one's name when all of them are there. Whoever looks sees one of the
 //! two and never a part, whether the disk is full or the program is killed. Where the system can make files that have no name yet,
 //! hardly anything can be left behind either (`beside`).
 //!

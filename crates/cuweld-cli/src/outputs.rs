@@ -1,4 +1,4 @@
-//! All files that a link writes: none takes its place before all of them are complete.
+//! The output files of a link: none is renamed to its name before all are complete.
 
 use crate::messages::as_text_file;
 use crate::options::LinkArguments;

@@ -1,4 +1,4 @@
-//! `cuweld report` and `cuweld compare`: what device code consists of, and how it changed.
+//! `cuweld report` and `cuweld compare`.
 
 mod arguments;
 mod sections;

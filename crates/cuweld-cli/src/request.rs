@@ -1,4 +1,4 @@
-//! What the command line asks the library for.
+//! The request to the library that the command line makes.
 
 use crate::compilers::{self, compile_options};
 use crate::messages::Messages;

@@ -1,4 +1,4 @@
-//! How much of the machine a link takes: one thread and little memory if it is small, everything if it is large.
+//! Threads and memory of a link: one thread and little memory if it is small, all processors if it is large.
 
 pub use arena::begin as begin_arena;
 use cuweld_toolkit::Jobs;
@@ -44,7 +44,7 @@ impl Workload {
     }
 }
 
-/// Takes as much of the machine as a link is worth: before its inputs are read, by what is expected of them, and behind that by what they
+/// Takes as much of the machine as a link is worth: before its inputs are read, by what is expected of them, and after that by what they
 /// turned out to be. `read` is told how many threads there are for it.
 pub fn take_while_reading<T>(expected: Workload, asked_for: Option<u32>, read: impl FnOnce(usize) -> (T, Workload)) -> T {
     let readers = expected.threads(asked_for);

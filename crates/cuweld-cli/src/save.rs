@@ -163,7 +163,7 @@ impl Saved {
     }
 }
 
-/// Which options that hold for the inputs behind them are in force.
+/// Which options that hold for the inputs after them are in force.
 #[derive(Default)]
 struct Brackets {
     only_needed: bool,

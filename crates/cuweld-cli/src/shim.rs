@@ -25,22 +25,20 @@ const USAGE: &str = "usage: cuweld shim FOLDER [--whole] [--toolkit FOLDER] [--m
 const HELP: &str = "\
 usage: cuweld shim FOLDER [--whole] [--toolkit FOLDER] [--messages rich|nvlink]
 
-Makes a folder in which nvcc is the toolkit's and nvlink is cuweld, so that whatever calls this nvcc
-links device code with cuweld. The toolkit stays as it is. A folder that is there already is brought
-up to date.
+Makes a folder in which nvcc is the toolkit's and nvlink is cuweld, so that every build that calls this
+nvcc links device code with cuweld. The toolkit is not changed. An existing folder is updated.
 
 --whole
         Makes FOLDER a whole toolkit: these programs in FOLDER/bin, and links to everything else of the
-        toolkit. For what is told where the toolkit is, and not where nvcc is: CUDA_HOME and CUDA_PATH, as
-        PyTorch's extensions, Bazel's rules_cuda and CMake's find_package(CUDAToolkit) read them.
+        toolkit. For builds that take the path of the toolkit and not of nvcc, from CUDA_HOME or CUDA_PATH:
+        PyTorch's extensions, Bazel's rules_cuda and CMake's find_package(CUDAToolkit).
 --toolkit FOLDER
-        The CUDA toolkit. Without it, the first one that CUWELD_TOOLKIT, CUDA_HOME, CUDA_PATH or PATH
-        leads to.
+        The CUDA toolkit. By default, the first one found by CUWELD_TOOLKIT, CUDA_HOME, CUDA_PATH or PATH.
 --messages rich|nvlink
-        How the linker writes messages: rich, for people, with who refers to a missing name and what
-        helps; or nvlink, word for word those of NVIDIA's linker, for tools that look for them. Where
-        it is not given, a terminal is asked, and else it is rich. The environment variable
-        CUWELD_DIAGNOSTICS changes it for a single build.
+        The style of the linker's messages: rich, with references to undefined symbols and hints; or
+        nvlink, word for word those of NVIDIA's linker, for tools that parse them. If it is not given, you
+        are asked at a terminal; otherwise it is rich. The environment variable CUWELD_DIAGNOSTICS changes
+        it for a single build.
 ";
 
 /// Makes the folder, says what to do with it, and returns the status to end with.

@@ -1,4 +1,4 @@
-//! Where the program begins, and what it ends with.
+//! The entry point of the program, and its exit status.
 //!
 //! Ahead of `main` the language installs a handler that tells of a stack that was used up, for which it looks up where the stack ends in
 //! a table that the system writes for it. That is a tenth of the time of a small link, and no input makes the stack grow. So where the C

@@ -1,4 +1,4 @@
-//! What the program wants to know of a link while it runs: times, the outline of the program, and a moment to prepare the output.
+//! The program's observer of a link: times, the outline of the linked program, and a chance to prepare the output.
 
 use crate::progress::Progress;
 use cuweld::observer::{Observer, Outline, Phase};

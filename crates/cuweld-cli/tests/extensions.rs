@@ -65,7 +65,7 @@ fn keywords_of_other_linkers_are_taken() {
     assert!(linked(&["--no-command-line-note", "-z", "now", "-z", "-u", "even", "--whole-archive"]) == plain);
 }
 
-/// Callers look for a version behind a V.
+/// Callers look for a version after a V.
 #[test]
 fn the_version_can_be_read_by_programs() {
     for option in ["--version", "-V"] {

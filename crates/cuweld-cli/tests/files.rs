@@ -184,7 +184,7 @@ fn a_link_that_is_killed_leaves_the_old_file_or_the_new_one() -> io::Result<()> 
 
 /// Starts a link of a mapped file, and changes the file while the link waits for another input, which is a pipe.
 fn link_while(folder: &Folder, change: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<Output> {
-    // As many zeros behind it as make the program map it.
+    // As many zeros after it as make the program map it.
     let mut large = fs::read(folder.path("a.cubin"))?;
     large.resize(1 << 20, 0);
     fs::write(folder.path("large.cubin"), large)?;

@@ -97,7 +97,7 @@ fn the_map_tells_what_went_where() {
     assert_eq!(printed, "");
     assert!(map.starts_with("Map for sm_90\n"), "{map}");
     let (sections, references) = map.split_once("\nCross references").expect("both parts");
-    // Columns are numbers, sections stand at the margin behind them, pieces and symbols further in.
+    // Columns are numbers, sections stand at the margin after them, pieces and symbols further in.
     let names = |depth: usize| {
         let indented = move |line: &&str| line.get(29..).is_some_and(|rest| rest.len() - rest.trim_start().len() == depth);
         sections.lines().skip(2).filter(indented).map(|line| line.get(29..).unwrap_or_default().trim()).collect::<Vec<_>>()

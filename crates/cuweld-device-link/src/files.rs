@@ -1,4 +1,4 @@
-//! From files to a file, for build scripts.
+//! Links files to a file, for build scripts.
 
 use crate::archive::archive;
 use crate::{Bundle, Machine, Program, Visibility, link_each};

@@ -2,7 +2,7 @@
 //!
 //! This is what `nvcc -dlink` does with a linker for each GPU, a program that bundles their results, and the host's compiler.
 //!
-//! * [`link_each`]: the links, side by side, over inputs that are opened once.
+//! * [`link_each`]: the links, in parallel, over inputs that are opened once.
 //! * [`Bundle`]: their results in one fatbin, and the host object around it.
 //! * [`DeviceLink`]: both, from files to a file, for build scripts:
 //!

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 /// A program for one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Program {
     /// What it is for.
     pub target: &'static Target,
@@ -21,7 +22,7 @@ pub struct Program {
     pub map: Option<String>,
 }
 
-/// Links for every target, side by side. Each has its own result, its own report, and its own observer.
+/// Links for every target, in parallel. Each has its own result, its own report, and its own observer.
 ///
 /// Modules that are linked already are left out, whatever the requests say: the host object would register them a second time.
 pub fn link_each<Watch: Observer>(

@@ -135,7 +135,7 @@ impl<'data> Object<'data> {
         self.relocations.push(Relocation { section, offset, kind, symbol, addend });
     }
 
-    /// The file, except for what is [behind](Content::Behind) it.
+    /// The file, except for what is [after](Content::After) it.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         let mut sections = self.sections.clone();
@@ -230,7 +230,7 @@ impl Names {
     }
 }
 
-/// Writes the header, the sections and their headers. What is behind the file starts where it ends.
+/// Writes the header, the sections and their headers. What is after the file starts where it ends.
 fn write(machine: u16, sections: &[Section<'_>], names: &[u32], links: &[(usize, usize, usize)]) -> Vec<u8> {
     let mut file = vec![0; Header::SIZE];
     let mut headers = vec![SectionHeader::default()];

@@ -19,6 +19,7 @@ pub struct Entries<'data> {
 
 /// A list of what clang's host code has for registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum EntryList {
     /// Of clang 21 and later.
     Llvm,
@@ -77,7 +78,7 @@ pub(crate) fn table() -> [u8; TABLE as usize] {
     table
 }
 
-/// Instructions of a list, behind what is there.
+/// Instructions of a list, after what is there.
 pub(crate) fn append_code(list: EntryList, code: &Code, text: &mut Vec<u8>) -> u64 {
     text.resize(text.len().next_multiple_of(16), 0);
     let start = text.len() as u64;
@@ -171,108 +172,28 @@ const AARCH64_RELOCATIONS: [(u64, u32, i64); 4] = [(0x4, 275, 0), (0x8, 277, 0),
 
 pub(crate) const AARCH64: [EntryCode; 2] = [
     EntryCode {
+        #[rustfmt::skip] // eight words to a line
         bytes: &words::<49, 196>([
-            0xd503_245f,
-            0x9000_0008,
-            0x9100_0108,
-            0xf940_0d00,
-            0x9100_6101,
-            0xf940_0910,
-            0xd61f_0200,
-            0xd503_245f, //
-            0xa9bd_7bfd,
-            0x9100_03fd,
-            0xa901_53f3,
-            0xf900_13f5,
-            0xaa00_03f4,
-            0x9000_0013,
-            0x9100_0273,
-            0xf940_0275, //
-            0xf940_0668,
-            0xeb08_02bf,
-            0x5400_0362,
-            0x7940_16a8,
-            0x7100_091f,
-            0x5400_02c1,
-            0xaa14_03e0,
-            0xa941_0aa1, //
-            0xaa02_03e3,
-            0xf940_12a5,
-            0xb940_0ea8,
-            0xb500_0125,
-            0x1280_0004,
-            0xaa1f_03e6,
-            0xaa1f_03e7,
-            0xa9bf_7fff, //
-            0xf940_1668,
-            0xd63f_0100,
-            0x9100_43ff,
-            0x1400_0008,
-            0x7200_091f,
-            0x5400_00c1,
-            0x5303_0d04,
-            0x5304_1106, //
-            0x2a1f_03e7,
-            0xf940_1a68,
-            0xd63f_0100,
-            0x9100_e2b5,
-            0x17ff_ffe4,
-            0xf940_13f5,
-            0xa941_53f3,
-            0xa8c3_7bfd, //
+            0xd503_245f, 0x9000_0008, 0x9100_0108, 0xf940_0d00, 0x9100_6101, 0xf940_0910, 0xd61f_0200, 0xd503_245f,
+            0xa9bd_7bfd, 0x9100_03fd, 0xa901_53f3, 0xf900_13f5, 0xaa00_03f4, 0x9000_0013, 0x9100_0273, 0xf940_0275,
+            0xf940_0668, 0xeb08_02bf, 0x5400_0362, 0x7940_16a8, 0x7100_091f, 0x5400_02c1, 0xaa14_03e0, 0xa941_0aa1,
+            0xaa02_03e3, 0xf940_12a5, 0xb940_0ea8, 0xb500_0125, 0x1280_0004, 0xaa1f_03e6, 0xaa1f_03e7, 0xa9bf_7fff,
+            0xf940_1668, 0xd63f_0100, 0x9100_43ff, 0x1400_0008, 0x7200_091f, 0x5400_00c1, 0x5303_0d04, 0x5304_1106,
+            0x2a1f_03e7, 0xf940_1a68, 0xd63f_0100, 0x9100_e2b5, 0x17ff_ffe4, 0xf940_13f5, 0xa941_53f3, 0xa8c3_7bfd,
             0xd65f_03c0,
         ]),
         register: 0x1c,
         relocations: &AARCH64_RELOCATIONS,
     },
     EntryCode {
+        #[rustfmt::skip] // eight words to a line
         bytes: &words::<46, 184>([
-            0xd503_245f,
-            0x9000_0008,
-            0x9100_0108,
-            0xf940_0d00,
-            0x9100_6101,
-            0xf940_0910,
-            0xd61f_0200,
-            0xd503_245f, //
-            0xa9bd_7bfd,
-            0x9100_03fd,
-            0xa901_53f3,
-            0xf900_13f5,
-            0xaa00_03f4,
-            0x9000_0013,
-            0x9100_0273,
-            0xf940_0275, //
-            0xf940_0668,
-            0xeb08_02bf,
-            0x5400_0302,
-            0xaa14_03e0,
-            0xa940_0aa1,
-            0xaa02_03e3,
-            0xf940_0aa5,
-            0xb940_1aa8, //
-            0xb500_0125,
-            0x1280_0004,
-            0xaa1f_03e6,
-            0xaa1f_03e7,
-            0xa9bf_7fff,
-            0xf940_1668,
-            0xd63f_0100,
-            0x9100_43ff, //
-            0x1400_0008,
-            0x7200_091f,
-            0x5400_00c1,
-            0x5303_0d04,
-            0x5304_1106,
-            0x2a1f_03e7,
-            0xf940_1a68,
-            0xd63f_0100, //
-            0x9100_82b5,
-            0x17ff_ffe7,
-            0xf940_13f5,
-            0xa941_53f3,
-            0xa8c3_7bfd,
-            0xd65f_03c0,
+            0xd503_245f, 0x9000_0008, 0x9100_0108, 0xf940_0d00, 0x9100_6101, 0xf940_0910, 0xd61f_0200, 0xd503_245f,
+            0xa9bd_7bfd, 0x9100_03fd, 0xa901_53f3, 0xf900_13f5, 0xaa00_03f4, 0x9000_0013, 0x9100_0273, 0xf940_0275,
+            0xf940_0668, 0xeb08_02bf, 0x5400_0302, 0xaa14_03e0, 0xa940_0aa1, 0xaa02_03e3, 0xf940_0aa5, 0xb940_1aa8,
+            0xb500_0125, 0x1280_0004, 0xaa1f_03e6, 0xaa1f_03e7, 0xa9bf_7fff, 0xf940_1668, 0xd63f_0100, 0x9100_43ff,
+            0x1400_0008, 0x7200_091f, 0x5400_00c1, 0x5303_0d04, 0x5304_1106, 0x2a1f_03e7, 0xf940_1a68, 0xd63f_0100,
+            0x9100_82b5, 0x17ff_ffe7, 0xf940_13f5, 0xa941_53f3, 0xa8c3_7bfd, 0xd65f_03c0,
         ]),
         register: 0x1c,
         relocations: &AARCH64_RELOCATIONS,

@@ -46,6 +46,7 @@ use elf::{Content, Object, Section, SectionIndex, Symbol};
 
 /// The processor of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Machine {
     /// x86-64.
     X86_64,
@@ -76,6 +77,7 @@ impl Machine {
 
 /// Who may call the functions that units call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Visibility {
     /// Units in any program or shared library.
     #[default]

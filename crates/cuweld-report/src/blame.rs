@@ -1,11 +1,10 @@
 //! Blame: which call path forces the registers and the stack of a function.
 //!
-//! A kernel gets as many registers as the hungriest function that it reaches, and a stack as deep as the deepest call path. The
-//! number alone helps nobody: the path does. One sweep over the strongly connected components of the call graph, callees first,
-//! remembers for each component where its maximum comes from; a path is then read off by following these, so that the cost is that of
-//! the graph and of the paths themselves, however many ways lead through it.
+//! A kernel gets the largest register count of all functions that it reaches, and the stack of its deepest call path. One sweep over the
+//! strongly connected components of the call graph, callees first, records for each component where its maximum comes from; following
+//! these records gives the path. So the cost is that of the graph and of the paths, however many paths lead through it.
 //!
-//! Calls through pointers go by way of the prototype: it is a node of its own, which needs nothing.
+//! Calls through pointers go through the prototype: it is a node without resources of its own.
 
 /// A call graph: functions first, then nodes that stand for prototypes.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +44,7 @@ enum Depth {
     Unknown { from: u32, next: Option<u32> },
 }
 
-/// Who is to blame, for every function of a call graph.
+/// The call paths that force registers and stack, for every function of a call graph.
 #[derive(Debug)]
 pub struct Blame<'graph> {
     graph: &'graph CallGraph,
@@ -56,6 +55,7 @@ pub struct Blame<'graph> {
 
 /// What forces the stack of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stack {
     /// The frames of this path add up to so many bytes.
     Known {

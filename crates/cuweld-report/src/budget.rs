@@ -1,4 +1,4 @@
-//! Budgets: limits that a report has to keep, for kernels whose names match a pattern and for everything together.
+//! Budgets: limits of a report, for kernels whose names match a pattern and for all code.
 //!
 //! ```toml
 //! baseline = "baseline.json"      # a report, to measure growth against; beside this file
@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 /// Limits, as a file has them.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Budget {
     /// The report to measure growth against, by its path from the budget's file.
     pub baseline: Option<String>,

@@ -19,7 +19,7 @@ impl Fingerprint {
     }
 
     /// The fingerprints of several pieces, in their order. Each step of one waits for the one before it, and not for those of
-    /// others: side by side they take a fraction of the time.
+    /// others: in parallel they take a fraction of the time.
     pub(crate) fn of_each(pieces: &[&[u8]]) -> Vec<Self> {
         let mut by_size: Vec<usize> = (0..pieces.len()).collect();
         by_size.sort_unstable_by_key(|&place| pieces[place].len());

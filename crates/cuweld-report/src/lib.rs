@@ -1,4 +1,4 @@
-//! What device code consists of: kernels and functions, what each needs of a GPU, and who is to blame for it.
+//! Reports on device code: kernels and functions, the resources that each needs, and the call paths that force them.
 //!
 //! A [`Report`] is a value. [`examine`](mod@examine) makes one of a file's bytes: a cubin, a fatbin, a host object, an archive, a
 //! program or a shared library, all architectures inside. It is written as text, Markdown, JSON or one HTML page by [`render`],

@@ -1,4 +1,4 @@
-//! The report on a link: what its result says, and what only the linker knows.
+//! The report on a link: on its result, with facts that only the linker knows.
 
 use crate::examine::{Examined, examine, explain};
 use crate::model::{Input, Kind, Link, Removed, Report};

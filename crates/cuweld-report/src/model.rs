@@ -14,6 +14,7 @@ pub const VERSION: u32 = 1;
 
 /// A report on one or more files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
@@ -29,6 +30,7 @@ pub struct Report {
 
 /// One file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct File {
     /// Its name as it was given.
     pub name: String,
@@ -50,6 +52,7 @@ pub struct File {
 
 /// Entries of fatbins that are no machine code.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct OtherEntry {
     /// What they are.
     pub kind: String,
@@ -63,6 +66,7 @@ pub struct OtherEntry {
 
 /// Everything for one architecture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Architecture {
     /// Its name: `sm_90`.
     pub name: String,
@@ -92,6 +96,7 @@ pub struct Architecture {
 
 /// What a link took and left.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Link {
     /// The objects, in the order in which they were linked.
     pub inputs: Vec<Input>,
@@ -101,6 +106,7 @@ pub struct Link {
 
 /// An object that was linked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Input {
     /// Its name, with the archive's before it.
     pub name: String,
@@ -112,6 +118,7 @@ pub struct Input {
 
 /// A function that is not in the result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Removed {
     /// Its name in the symbol table.
     pub name: Arc<str>,
@@ -127,10 +134,11 @@ pub struct Removed {
 
 /// One cubin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Image {
     /// The file it is in, by index.
     pub file: u32,
-    /// The archive member it is in, with nested ones behind slashes.
+    /// The archive member it is in, with nested ones after slashes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub member: String,
     /// The name that the compiler gave it, by custom that of a source file.
@@ -152,6 +160,7 @@ pub struct Image {
 
 /// What the bytes of a cubin are. The sum is the size of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Parts {
     /// Machine code.
     pub code: u64,
@@ -213,6 +222,7 @@ impl Parts {
 /// What a function is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Kind {
     /// An entry function.
     Kernel,
@@ -225,6 +235,7 @@ pub enum Kind {
 
 /// A kernel or another function.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Function {
     /// Its name in the symbol table.
     pub name: Arc<str>,
@@ -320,6 +331,7 @@ pub struct Constants {
 /// Where a variable is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Memory {
     /// Global memory.
     Global,
@@ -335,6 +347,7 @@ pub enum Memory {
 
 /// A variable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Variable {
     /// Its name in the symbol table.
     pub name: Arc<str>,
@@ -353,6 +366,7 @@ pub struct Variable {
 
 /// Functions with the same code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Duplicate {
     /// Bytes of each.
     pub bytes: u64,
@@ -364,6 +378,7 @@ pub struct Duplicate {
 
 /// Why a text is no report.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NotAReport {
     /// It is not such JSON.
     #[error("not a report: {0}")]

@@ -1,4 +1,4 @@
-//! Names of the source, taken apart, and each kept only once.
+//! Demangled names, split into template and arguments, each stored once.
 
 use cuweld::demangle::demangle;
 use hashbrown::HashMap;

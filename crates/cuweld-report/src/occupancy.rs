@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a multiprocessor holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Limits {
     /// Warps.
     pub warps: u32,

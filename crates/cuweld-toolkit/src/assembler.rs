@@ -1,4 +1,4 @@
-//! `ptxas`: from PTX to machine code.
+//! `ptxas`: compiles PTX to machine code.
 
 use crate::worker::{Done, Failure, Worker};
 use crate::{lines, private_folder};

@@ -1,4 +1,4 @@
-//! What was compiled once is not compiled again.
+//! A cache of compiled code.
 //!
 //! A cache is a folder of entries, each named after the hash of everything that its contents depend on: the code, the compiler's
 //! arguments, and the compiler itself, by its bytes. An entry begins with the hash of the rest; one that does not fit is not there.

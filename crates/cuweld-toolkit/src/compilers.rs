@@ -61,6 +61,7 @@ pub enum Event<'name> {
 
 /// A compilation that came to a result.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Compilation {
     /// The stage.
     pub stage: Stage,

@@ -1,4 +1,4 @@
-//! How many compilers run at once.
+//! The number of compilers that run at once.
 
 use jobserver::{Acquired, Client, HelperThread};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! `libnvJitLink`: from intermediate code to PTX.
+//! `libnvJitLink`: compiles LTO-IR to PTX.
 //!
 //! Only the public interface is used, and only the few functions that this takes. The library is loaded at run time, so that
 //! nobody who does not optimize at link time needs it.

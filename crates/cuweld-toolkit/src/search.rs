@@ -1,4 +1,4 @@
-//! Where a toolkit may be.
+//! The search for a toolkit.
 //!
 //! A toolkit is a folder with `bin/ptxas`, and `libnvJitLink` in one of several folders beside it. There are many ways to install
 //! one, so a list of places is tried in order; an error can name them all.
@@ -22,6 +22,7 @@ pub struct Search {
 
 /// A place that was tried.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Place {
     /// The folder.
     pub folder: PathBuf,

@@ -1,4 +1,4 @@
-//! Foreign code in a process of its own.
+//! Runs NVIDIA's compilers in a separate process.
 //!
 //! Compilers are not ours: they crash, and they go on when the link that asked for them is gone. So each runs under a worker, which is
 //! this program once more, called with [`WORD`]. The linker's end of the worker's standard input is all that ties them together: the
@@ -37,7 +37,7 @@ pub struct Worker {
     program: PathBuf,
 }
 
-/// What became of a job.
+/// The outcome of a job.
 #[derive(Debug)]
 pub(crate) struct Done {
     /// The status, in words, unless it is success.
@@ -120,7 +120,7 @@ fn own_group(command: &mut Command) {
 #[cfg(not(unix))]
 fn own_group(_: &mut Command) {}
 
-/// What a worker does, with the arguments behind [`WORD`].
+/// What a worker does, with the arguments after [`WORD`].
 pub fn serve(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
     let folder = arguments.get(1).map(PathBuf::from);

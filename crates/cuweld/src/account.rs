@@ -1,16 +1,17 @@
-//! Account: what a link took of each object and what it left, and why.
+//! Account: what a link kept and removed of each object, and why.
 //!
-//! One value for everything that tells of it: reports, and the listings of what was removed.
+//! Reports and the listing of removed functions (`--print-gc-sections`) share it.
 
-/// What became of every function of every object.
+/// The fate of every function of every object.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Account {
     pub(crate) inputs: Vec<String>,
     pub(crate) functions: Vec<Accounted>,
 }
 
-/// What became of a function's code.
+/// The fate of a function's code.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Accounted {
     /// Its name in the symbol table.
     pub name: String,
@@ -18,11 +19,11 @@ pub struct Accounted {
     pub input: usize,
     /// Bytes of its code.
     pub code: u64,
-    /// What became of it.
+    /// Its fate.
     pub outcome: Outcome,
 }
 
-/// What became of a function.
+/// The fate of a function.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Outcome {
     /// It is in the result.

@@ -1,6 +1,6 @@
 //! The order in which the reference linker leaves elements that compare equal.
 //!
-//! It sorts singly linked lists by merging: a list is dealt out into two, each new element in front of the ones before it, and the
+//! It sorts singly linked lists by merging: a list is dealt out into two, each new element before the ones before it, and the
 //! sorted halves are merged. That is no stable sort, and addresses depend on it, so it is done the same way here.
 
 /// Which half gives first when both heads compare equal.
@@ -27,10 +27,10 @@ pub fn dealt_merge_sort<T: Copy>(list: &[T], tie: Tie, precedes: &impl Fn(&T, &T
     sorted
 }
 
-/// Linked lists of items: a list is the number of its first item, and the number behind the last item is the empty list.
+/// Linked lists of items: a list is the number of its first item, and the number after the last item is the empty list.
 struct Lists<'items, T, Precedes> {
     items: &'items [T],
-    /// The item behind each.
+    /// The item after each.
     next: Vec<usize>,
     tie: Tie,
     precedes: &'items Precedes,

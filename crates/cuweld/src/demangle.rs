@@ -1,10 +1,10 @@
-//! Names as the source has them.
+//! Demangling of C++ names.
 //!
 //! The C++ names of device code are mangled as the Itanium C++ ABI says. Demangled, they are written here the way the reference
 //! linker writes them in its listings, which differs from other tools: `const int *` and not `int const*`, template parameters
 //! as `T1` and not as what they stand for, literals with their type (`A<(int)3>`), namespaces without a name as `<unnamed>`.
 //!
-//! A name is untrusted input. Whatever is not understood, is too deep, or would become too long is shown as it is.
+//! A name is untrusted input. A name that is unknown, too deep or too long is shown mangled.
 
 mod expression;
 mod name;
@@ -26,7 +26,7 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// What nvcc puts in front of the name of a kernel that is local to a file.
+/// What nvcc puts before the name of a kernel that is local to a file.
 const STATIC_KERNEL: &str = "__nv_static_";
 
 /// A name without what tells kernels of several files apart: `__nv_static_18__5af76efc_4_a_cu_t__Z1kv`, where 18 is how much of it names the file.

@@ -130,7 +130,7 @@ impl<I: Id, T> IdVec<I, T> {
         &mut self.rows[ids.rows()]
     }
 
-    /// The rows of several runs, to be changed. Each run must start behind the one before.
+    /// The rows of several runs, to be changed. Each run must start after the one before.
     pub fn split_mut(&mut self, runs: impl Iterator<Item = IdRange<I>>) -> impl Iterator<Item = &mut [T]> {
         let (mut rest, mut start) = (&mut self.rows[..], 0);
         let mut take = move |count: usize| rest.split_off_mut(..count).unwrap_or_default();
@@ -212,7 +212,7 @@ impl<I: Id> IdRange<I> {
         IdRange { first: id, count: 1 }
     }
 
-    /// Takes the id into the run, if it is the one behind it.
+    /// Takes the id into the run, if it is the one after it.
     pub fn takes(&mut self, id: I) -> bool {
         let is_next = self.first.index() + self.count as usize == id.index();
         self.count += u32::from(is_next);
@@ -230,7 +230,7 @@ impl<I: Id> IdRange<I> {
         (place < self.count).then(|| I::from_index(self.first.index() + place as usize))
     }
 
-    /// The id behind the last one of the run.
+    /// The id after the last one of the run.
     pub fn end(self) -> I {
         I::from_index(self.first.index() + self.count as usize)
     }

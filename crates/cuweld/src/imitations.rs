@@ -1,8 +1,8 @@
 //! What the reference linker does wrong, or in a way that this linker does not, release by release.
 //!
 //! Files are compared byte for byte with the reference's to find unintended differences, which intended ones would hide. So each
-//! intended difference is a row here, with the releases that show it, and is imitated where files are compared
-//! (`--compat=nvlink-VERSION`), and only there. Phases ask for the row that they mean; DESIGN.md lists all rows.
+//! intended difference is a row here, with the releases that show it, and is imitated with `--compat=nvlink-VERSION`, and only
+//! then. Phases ask for the row that they mean; docs/differences.md lists all rows.
 
 use cubin::release::Release;
 use cubin::target::Views;
@@ -10,6 +10,7 @@ use std::fmt;
 
 /// One row: a way of the reference linker that is imitated on request.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// What the reference does.
     pub what: &'static str,

@@ -1,6 +1,6 @@
-//! What the kernels of a finished image need, as the image itself says it.
+//! The resources of the kernels of an image, read from its attribute records.
 //!
-//! It is read from the image, and not kept from the link, so that it is also there for images that a compiler made alone.
+//! They are read from the image, not kept from the link, so that they are available for images that a compiler made, too.
 
 use cubin::info::{self, Attribute};
 use cubin::read::{File, Section};
@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 
 /// A kernel, and what each of its launches takes.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Kernel {
     /// Its name, as the image has it.
     pub name: String,

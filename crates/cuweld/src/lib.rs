@@ -1,10 +1,9 @@
 //! A linker for CUDA device code.
 //!
-//! Relocatable cubins (what `nvcc -rdc=true` or `ptxas -c` make) go in as bytes; one executable cubin that the driver loads comes
-//! out as bytes, with everything there is to say about it as values. Nothing is read from or written to files, nothing is printed,
-//! and there is no global state.
+//! Links relocatable cubins (the output of `nvcc -rdc=true` or `ptxas -c`), as bytes, into one executable cubin, as bytes, for the driver to
+//! load. Diagnostics and listings are values. The library reads and writes no files, prints nothing, and has no global state.
 //!
-//! [`Linker`] is the way in: inputs of any kind are added, and linked. Below it, [`link()`] takes device objects.
+//! Start with [`Linker`]: add inputs of any kind, and link them. Below it, [`link()`] takes device objects.
 //!
 //! ```
 //! use cuweld::{Linker, options::Options, target::Target};

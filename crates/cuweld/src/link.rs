@@ -13,7 +13,7 @@ use crate::phases::{
     machine_debug, merge, names, number, propagate, references, relocate, resolve, unified, usage,
 };
 
-/// Links `inputs`, and lets `save` do with the file what it will.
+/// Links `inputs`, and passes the finished file to `save`.
 pub fn link_with<Image>(
     inputs: &[Input<'_>],
     options: &Options,
@@ -34,11 +34,11 @@ pub fn link_with<Image>(
     let components = &observer.phase(Phase::Components, || components::find(graph))?;
     // Garbage collection from the entry functions. From here on it is known which functions are in the output.
     let live = &observer.phase(Phase::Live, || live::find(inputs, resolution, graph, options))?;
-    // What code refers to of the memories that are laid out per kernel.
+    // The shared variables and textures that code refers to: their memories are laid out per kernel.
     let references = &observer.phase(Phase::References, || references::find(inputs, resolution))?;
-    // Which entry functions reach what; a program's only kernel stands for everything.
+    // Which entry functions reach what; a program's only kernel counts as reaching all live code.
     let usage = &observer.phase(Phase::Usage, || usage::find(graph, components, live))?;
-    // What functions say of themselves, and what follows for the entry functions that reach them.
+    // The attributes of functions, and their propagation to the entry functions that reach them.
     let attributes = &observer.phase(Phase::Attributes, || attributes::read(inputs, resolution, live))?;
     check::check_tools_patch(inputs, resolution, attributes, options, report)?;
     let properties = &observer.phase(Phase::Propagate, || {
@@ -58,7 +58,8 @@ pub fn link_with<Image>(
     let layout = &observer.phase(Phase::Layout, || {
         layout::layout(&layout::Facts { inputs, resolution, usage, live, references, plan, options }, report)
     })??;
-    // What is wrong with the program as a whole. All of it is said before the link ends; behind this, nothing is wrong with it.
+    // Errors of the program as a whole, all of which are reported before the link ends. From here on, the program is complete and
+    // within all limits.
     let planned = &Planned { inputs, resolution, graph, live, unified, plan, layout, options };
     let program = &check::Facts { planned, usage, attributes, properties };
     let outline = observer.phase(Phase::Check, || check::check(program, report))??;
@@ -67,7 +68,7 @@ pub fn link_with<Image>(
     make_file(program, room, report, observer, save)
 }
 
-/// Makes the file of a program that is right.
+/// Makes the file of a checked program.
 fn make_file<Image>(
     program: &check::Facts<'_, '_>,
     room: Room,
@@ -77,16 +78,16 @@ fn make_file<Image>(
 ) -> Result<Linked<Image>, Failure> {
     let &check::Facts { planned, attributes, properties, .. } = program;
     let &Planned { inputs, resolution, graph, live, options, .. } = planned;
-    // String tables depend on nothing that comes now, so they are made meanwhile.
+    // String tables do not depend on these phases, so they are built in parallel.
     let (decided, names) = rayon::join(
         || {
-            // What is applied now, and what the driver has to apply. Then attribute records.
+            // Which relocations are applied now, and which are left to the driver. Then attribute records.
             let relocations = observer.phase(Phase::Relocate, || relocate::relocate(planned, report))??;
             let info = observer.phase(Phase::Info, || {
                 let early_exits = &early_exit::find(inputs, resolution, graph, live, options);
                 info::make(&info::Facts { planned, attributes, properties, early_exits })
             })?;
-            // Which sections are empty, and the numbers of the others and of symbols. From here on, numbers are final.
+            // Leaves out empty sections, and numbers the others and symbols. From here on, numbers are final.
             let settled = Settled { planned: *planned, relocations: &relocations, info: &info };
             let numbering = observer.phase(Phase::Number, || number::number(&settled))?;
             Ok((relocations, info, numbering))
@@ -95,13 +96,13 @@ fn make_file<Image>(
     );
     let (relocations, info, numbering) = &decided?;
     let settled = Settled { planned: *planned, relocations, info };
-    // Where there are two views: the debug information of the machine view, in the order of symbols; meanwhile, the names of that view.
+    // In files with two views: the debug information of the machine view, in symbol order; in parallel, the names of that view.
     let (machine_debug, names) = rayon::join(
         || observer.phase(Phase::MachineDebug, || machine_debug::build(&machine_debug::Facts { planned, numbering })),
         || finalize::name(&settled, numbering, names),
     );
     let machine_debug = &machine_debug?;
-    // Headers, and all that the file is written from. From here on, the size of every section is final.
+    // Headers, and everything that the file is written from. From here on, the size of every section is final.
     let finished = &observer.phase(Phase::Finalize, || {
         finalize::finalize(finalize::Facts { settled, attributes, machine_debug, numbering }, names)
     })?;

@@ -31,7 +31,7 @@ impl Linked {
 /// The file that a link makes, before it is written.
 #[non_exhaustive]
 pub enum Product<'link> {
-    /// Sections and headers, which are put together when it is written.
+    /// Sections and headers, which are built when it is written.
     Linked(&'link Finished<'link, 'link>),
     /// A file that compilers made: link-time optimization of a whole program leaves nothing to link.
     Compiled(&'link [u8]),

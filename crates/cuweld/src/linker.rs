@@ -16,8 +16,8 @@ use std::ops::ControlFlow;
 
 /// A link that is being prepared.
 ///
-/// What an input is, is told by its contents: cubins, fatbins, host objects, archives, PTX and intermediate code can be added. An
-/// input that is refused leaves the linker as it was.
+/// The format of an input is identified by its contents: cubins, fatbins, host objects, archives, PTX and LTO-IR can be added. A
+/// rejected input leaves the linker unchanged.
 ///
 /// # Examples
 ///
@@ -40,7 +40,7 @@ use std::ops::ControlFlow;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// What is wrong is said in values, not printed:
+/// Errors are values, not printed:
 ///
 /// ```
 /// use cuweld::{Linker, diagnostics::Message, options::Options, target::Target};
@@ -318,7 +318,7 @@ impl Observer for Noting<'_> {
     }
 }
 
-/// Why a step of a link failed. Its text is what a person is told, with every error.
+/// Why a step of a link failed. Its text has every error, as printed for people.
 #[derive(Clone)]
 pub struct LinkError {
     failure: Failure,
@@ -360,6 +360,7 @@ impl std::error::Error for LinkError {}
 
 /// What an input added to a link.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Added {
     /// How many units of code.
     pub units: usize,

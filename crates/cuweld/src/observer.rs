@@ -1,4 +1,4 @@
-//! Watching a link: which phase begins and ends, what is known of the program, and a way to end it early.
+//! Observing a link: the begin and end of each phase, an outline of the program, and cancellation.
 
 use crate::diagnostics::Failure;
 use std::ops::ControlFlow;
@@ -68,7 +68,7 @@ phases! {
     Info "info";
     /// Sections and symbols are numbered.
     Number "number";
-    /// Debug information of the machine view is put together.
+    /// Debug information of the machine view is built.
     MachineDebug "machine debug";
     /// Headers are made.
     Finalize "finalize";
@@ -84,7 +84,7 @@ pub struct Outline {
     pub left_out: Vec<usize>,
     /// The call graph in Graphviz's language, if it was asked for.
     pub graphviz: Option<crate::diagnostics::Expansion>,
-    /// What became of every function, if it was asked for.
+    /// The fate of every function, if it was asked for.
     pub account: Option<crate::account::Account>,
 }
 

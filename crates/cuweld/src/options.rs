@@ -1,4 +1,4 @@
-//! What a link is asked to do.
+//! The options of a link.
 
 pub use crate::output_kind::OutputKind;
 
@@ -10,6 +10,8 @@ use cubin::target::Target;
 use cubin::unified::{Index, NotAnIndex};
 
 /// Everything that shapes a link, besides its inputs.
+///
+/// Later versions add fields: start from [`Options::new`], and set fields, or end a literal with `..Options::new(target)`.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The architecture to link for.
@@ -56,7 +58,7 @@ pub struct Options {
     pub verbose: bool,
     /// Print the call graph.
     pub dump_call_graph: Option<NameStyle>,
-    /// The most bytes that the result may have (`--max-unpacked`); if nothing is said, some times what the inputs have.
+    /// The most bytes that the result may have (`--max-unpacked`); by default, a multiple of the size of the inputs.
     pub largest_image: Option<u64>,
     /// Listings that are made on request.
     pub listings: Listings,
@@ -157,7 +159,7 @@ pub enum KernelRoots {
 pub struct Listings {
     /// The functions that were removed (`--print-gc-sections`).
     pub removed: bool,
-    /// What became of every function, for a report (`--report`).
+    /// The fate of every function, for a report (`--report`).
     pub account: bool,
     /// Who may call whom, in Graphviz's language (`-dot`).
     pub graphviz: bool,

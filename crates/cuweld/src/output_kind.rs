@@ -1,24 +1,23 @@
 //! What an output is made for: the driver, or a later link (`-r`).
 //!
-//! An executable is all that there will be of a program. So every callee of its entry functions is known, its memories can be laid out, and
-//! nothing has to stay that only a linker reads. A relocatable output is one object in place of several: later objects can replace weak
-//! definitions, call its functions and refer to its variables, so sections are merged and symbols resolved, and everything else is left to
-//! the final link. This is the only place that compares kinds of output. Phases ask one of the questions below, each of which is about
-//! one such decision.
+//! An executable is a complete program: every callee of its entry functions is known, its memories can be laid out, and nothing is kept that
+//! only a linker reads. A relocatable output is one object that replaces several: later objects can replace weak definitions, call its
+//! functions and refer to its variables. So sections are merged and symbols resolved, and everything else is left to the final link. This is
+//! the only place that compares kinds of output. Phases ask one of the questions below, one per decision.
 //!
 //! | question | executable | relocatable |
 //! |---|---|---|
 //! | which functions are live? | reachable from the GC roots | all: a later object can refer to any |
-//! | what do entry functions need? | attributes propagated from callees | their own records: callees can be replaced |
-//! | where are variables of shared memory, textures, compiler-made constants? | laid out per kernel | sections are as large as what is in them |
-//! | what becomes of relocations? | applied, but for what the driver places | all kept, against the merged sections |
+//! | which attributes do entry functions have? | those propagated from callees, too | their own: callees can be replaced |
+//! | where are shared variables, textures, compiler-made constants? | laid out per kernel | sections are as large as their contents |
+//! | which relocations are applied? | all but those that the driver applies | none: all are kept, against the merged sections |
 //! | where are unified functions and variables? | where the index says | as in the objects |
-//! | what do symbols say? | what the driver and debuggers read | what the objects say |
-//! | what do section types say? | whether there are bytes | which memory it is, too |
-//! | which errors are there? | undefined symbols, limits of kernels | those of single objects |
+//! | what do symbols hold? | what the driver and debuggers read | what the objects say |
+//! | what do section types tell? | whether there are bytes | also which memory it is |
+//! | which errors are reported? | also undefined symbols and limits of kernels | those of single objects |
 //!
 //! The reference linker applies some relocations of a relocatable output and defines some symbols too early, with values that only the final
-//! link can know. That is imitated where files are compared, and never otherwise ([`Options::settles_early`]).
+//! link can know. This is imitated with `--compat`, and never otherwise ([`Options::settles_early`]).
 
 use crate::imitations::Imitation;
 use crate::options::Options;
@@ -33,7 +32,7 @@ pub enum OutputKind {
     Relocatable,
 }
 
-/// Bytes of the reserved part of shared memory in front of the variables of the system.
+/// Bytes of the reserved part of shared memory before the variables of the system.
 const RESERVED_FOR_TOOLS: u64 = 0x40;
 
 impl Options {
@@ -66,7 +65,7 @@ impl Options {
         self.is_executable()
     }
 
-    /// Whether nothing refers to the tables of unified functions, because the output is linked for good without an index of them.
+    /// Whether nothing refers to the tables of unified functions, because the output is final and has no index of them.
     pub(crate) fn drops_unified_tables(&self) -> bool {
         self.is_executable() && self.unified_index.is_none()
     }
@@ -91,7 +90,7 @@ impl Options {
         !self.is_executable() || self.preserve_relocations
     }
 
-    /// Where the system's own shared variables start in the machine view: behind what tools keep for themselves, once they are laid out.
+    /// Where the system's own shared variables start in the machine view: after what tools keep for themselves, once they are laid out.
     pub(crate) fn reserved_for_tools(&self) -> u64 {
         if self.is_executable() { RESERVED_FOR_TOOLS } else { 0 }
     }

@@ -6,7 +6,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
     let Some(last) = parts.next_back() else { return rest.is_empty() };
-    // Taking the first match of every middle part leaves the most room for the ones behind it.
+    // Taking the first match of every middle part leaves the most room for the ones after it.
     for part in parts {
         match rest.find(part) {
             Some(at) => rest = &rest[at + part.len()..],

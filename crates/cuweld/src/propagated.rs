@@ -1,4 +1,4 @@
-//! The table of attributes that entry functions take over from the functions that they reach, and how.
+//! The table of attributes that are propagated from callees to entry functions, and how values are combined.
 
 use cubin::info::{ATTRIBUTES, Attribute, Record, Symbols, format};
 

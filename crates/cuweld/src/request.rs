@@ -1,4 +1,4 @@
-//! What a link is asked for, from opening its inputs to the image.
+//! The request for a whole link: how inputs are unpacked, compiled and linked.
 
 use crate::inputs::UnpackOptions;
 use crate::inputs::lower::CompileOptions;

@@ -3,7 +3,7 @@
 //! Here the reference linker's code generator takes all stubs together as one function and generates its machine code anew; and
 //! because stubs are all alike, so can this linker. An object's stub has eight instructions: a jump, a branch to itself, four that
 //! do nothing, again a branch to itself, and one that does nothing. In the table, each stub is its first two instructions, filled up
-//! with ones that do nothing; the other branch and its filling stand once, behind all stubs. Since 13.1 there is no other branch in a table.
+//! with ones that do nothing; the other branch and its filling stand once, after all stubs. Since 13.1 there is no other branch in a table.
 //!
 //! In Mercury code a jump takes three units where machine code has one instruction, so that offsets in the two views differ. The
 //! reference linker counts the symbols of stubs as if Mercury code had slots of the same size as machine code. Those are the offsets
@@ -15,7 +15,7 @@ use cubin::unified::STUB_SIZE;
 /// How a table is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TableForm {
-    /// The second branch and its filling stand once, behind all stubs.
+    /// The second branch and its filling stand once, after all stubs.
     #[default]
     CommonEnd,
     /// Every stub is filled up by itself.
@@ -36,7 +36,7 @@ const MERCURY_INSTRUCTIONS: usize = 8;
 const SEPARATE_MERCURY_INSTRUCTIONS: usize = 7;
 /// The last of those of a separate stub that can be read off the machine code.
 const SEPARATE_READABLE_END: usize = 5;
-/// What stands once behind all stubs.
+/// What stands once after all stubs.
 const END_SIZE: u64 = STUB_SIZE;
 /// Where an instruction says what it waits for and how long the next one does, and what the generator writes there: for code, and for filling
 /// inside of code. In an object made for debugging, all of them wait for everything.
@@ -83,7 +83,7 @@ impl TableForm {
     }
 
     /// What the machine view has in the frame of the stub in a slot: the size of the code, and the unit in which offsets are counted, if
-    /// it is another than in the object. Only the first is made anew; the others have what the Mercury view has.
+    /// it is another than in the object. Only the first is rebuilt; the others have what the Mercury view has.
     pub fn frame(self, slot: u64, stubs: usize) -> (u64, Option<u8>) {
         match slot {
             0 if stubs == 1 => (self.machine_size(stubs), None),
@@ -146,7 +146,7 @@ impl TableForm {
                 capsule[bits + bit / 8] |= 1 << (bit % 8);
             }
             capsule.extend_from_slice(code);
-            // Instructions that only fill up: eight behind all stubs, or two behind each.
+            // Instructions that only fill up: eight after all stubs, or two after each.
             if self == Self::Separate {
                 capsule.extend_from_slice(&[0x50, 1]);
             }

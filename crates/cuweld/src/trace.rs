@@ -1,4 +1,4 @@
-//! How long each phase took, as a trace that Chrome and Perfetto show.
+//! The times of phases, as a trace for Chrome and Perfetto.
 
 use crate::observer::{Observer, Phase};
 use serde_json::json;
@@ -18,6 +18,7 @@ pub struct Trace {
 
 /// One span.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Span {
     /// What took this long.
     pub name: Cow<'static, str>,

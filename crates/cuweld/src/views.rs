@@ -2,32 +2,30 @@
 //!
 //! # Why there are two
 //!
-//! Up to `sm_90` an object holds machine code, and a link is about machine code. From `sm_100` on it holds the program twice:
-//! as machine code for the GPU it was compiled for (the *machine view*), and in a form from which the driver can make machine
-//! code for other GPUs of the family (the *Mercury view*). The reference linker links the Mercury view and then generates the
-//! machine code of every function anew. This linker has no code generator and needs none: the compiler's machine code is in the
-//! object, valid as it is. So both views are linked, the same way, and the compiler's code is copied with its relocated
-//! fields. (Where the reference linker's generator knows more than the compiler did, it schedules some instructions better;
-//! that code differs from the one here in its bits, not in its meaning.)
+//! Up to `sm_90` an object holds only machine code. From `sm_100` on it holds the program twice: as machine code for the GPU that it was
+//! compiled for (the *machine view*), and in a form from which the driver can generate machine code for other GPUs of the family (the
+//! *Mercury view*). The reference linker links the Mercury view and then regenerates the machine code of every function. This linker has no
+//! code generator and needs none: the object has the compiler's machine code, which is valid. So both views are linked, by the same rules,
+//! and the compiler's code is copied with its relocated fields. (The reference linker's generator has more information than the compiler and
+//! schedules some instructions better; its code is different, but equivalent.)
 //!
 //! # How an object holds them
 //!
 //! Nearly every section exists twice, under names and types that [`PAIRS`] translates: `.text.f` has a twin
-//! `.nv.capmerc.text.f`, `.nv.info.f` a twin `.nv.merc.nv.info.f`, `.symtab` a twin `.nv.merc.symtab`, and so on. What means the
-//! same to both (notes, call graph, shared memory, variables that start as zero) exists once. The n-th symbol of one symbol
-//! table is the n-th of the other, so symbol numbers in records and relocations of either view mean the same thing. Offsets do
-//! not: a function has other offsets as Mercury code than as machine code, and so have its relocations, its attributes, and its
-//! lines in the debug information.
+//! `.nv.capmerc.text.f`, `.nv.info.f` a twin `.nv.merc.nv.info.f`, `.symtab` a twin `.nv.merc.symtab`, and so on. Sections that are
+//! the same in both (notes, call graph, shared memory, zero-initialised variables) exist once. The n-th symbol of one symbol
+//! table is the n-th of the other, so symbol numbers in records and relocations are the same in both views. Offsets are not: code has other
+//! offsets in Mercury code than in machine code, and so have its relocations, attributes, and line tables.
 //!
 //! # How they are linked
 //!
-//! All decisions are made in the Mercury view: which sections there are, what is live, in which order everything stands, which
-//! relocations are left. `load` therefore presents the sections of the Mercury view, with plain names and types, as the
-//! object's sections, each with the number of its twin (`machine`); the phases from `resolve` to `layout` see objects of one
-//! view and need not know that there is another. What is left of the machine view is contents: `relocate` goes through the
-//! relocations of the twins by the same rules, `info` writes records with the twins' offsets, `machine` puts together the
-//! twins' debug information, and `finalize` writes every section that has a twin once per view. So a [`View`] is a parameter of what
-//! each kind of section does, and says whether there is another; in what the linked view itself differs is a row of [`LINKED`].
+//! All decisions are made in the Mercury view: which sections exist, what is live, the order of everything, and which relocations
+//! are kept. `load` therefore presents the sections of the Mercury view, with plain names and types, as the object's sections,
+//! each with the number of its twin (`machine`); the phases from `resolve` to `layout` see objects of one view and need not know
+//! that there is another. The machine view only has contents of its own: `relocate` processes the relocations of the twins by the
+//! same rules, `info` writes records with the twins' offsets, `machine_debug` builds the twins' debug information, and `finalize` writes every
+//! section that has a twin once per view. So a [`View`] is a parameter of each kind of section, and says whether there is another. The
+//! differences of the linked view itself are a row of [`LINKED`].
 
 use cubin::section::SectionType;
 use cubin::target::Views;
@@ -164,7 +162,7 @@ static PAIRS: [Pair; 14] = [
     pair(".nv.prototype", ".nv.prototype", SectionType::PROTOTYPE, SectionType::MERCURY_PROTOTYPE),
 ];
 
-/// What the names of sections with texture slots of a kernel start with in the Mercury view. The machine view has the slots behind
+/// What the names of sections with texture slots of a kernel start with in the Mercury view. The machine view has the slots after
 /// the parameters.
 pub const TEXTURE_SLOTS: &str = ".nv.constant.entry_image_header_indices.";
 

@@ -1,4 +1,4 @@
-//! `ar` archives: members one after another, each behind a header of sixty characters.
+//! `ar` archives: members one after another, each after a header of sixty characters.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -69,6 +69,7 @@ pub struct Archive<'data> {
 
 /// A member of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Member<'data> {
     /// Its name; of a thin archive's member, its path.
     pub name: &'data [u8],
@@ -191,7 +192,7 @@ impl<'data> Iterator for Members<'data> {
 }
 
 impl<'data> Members<'data> {
-    /// Reads the member at the position and moves behind it; `None` when it serves the archive itself.
+    /// Reads the member at the position and moves past it; `None` when it serves the archive itself.
     fn step(&mut self) -> Result<Option<Member<'data>>> {
         let bytes = self.archive.bytes;
         let offset = self.position;

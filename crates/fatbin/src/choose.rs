@@ -1,4 +1,4 @@
-//! Which entry of a fatbin is for a target.
+//! Chooses the entry of a fatbin for a target.
 //!
 //! Some entries can be used for the target at all:
 //!
@@ -39,9 +39,6 @@ pub enum Choice {
     /// There is nothing for the target.
     Nothing,
 }
-
-/// Numbers of GPUs before those that are linked for: PTX and LTO-IR that name them are still compiled.
-const EARLIER: [u32; 17] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70];
 
 /// Machine code that, with link-time optimization, is for its own variant only.
 const EXACT_WITH_LTO: Architecture = Architecture { number: 90, variant: Variant::Accelerated };
@@ -96,7 +93,7 @@ fn usable(entry: &Description, target: &Target, Circumstances { lto, accelerated
             target.accepts(number, accelerated) || (accelerated_for_plain && accelerated && number == target.number)
         }
         EntryKind::Ptx | EntryKind::LtoIr => {
-            let known = EARLIER.contains(&number) || Target::all().iter().any(|other| other.number == number);
+            let known = Target::is_retired(number) || Target::all().iter().any(|other| other.number == number);
             known
                 && match variant {
                     Variant::Plain => number <= target.number,

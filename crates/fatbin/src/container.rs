@@ -28,6 +28,7 @@ const ALIGNMENT: u64 = 8;
 
 /// One fatbin.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Fatbin<'data> {
     /// Where it starts; see [`Error`] for what offsets count from.
     pub offset: u64,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 | u16 kind |
 //! | 2 | u16 0x0101 |
-//! | 4 | u32 size of this header with the strings behind it |
+//! | 4 | u32 size of this header with the strings after it |
 //! | 8 | u64 size of the payload in the file, padded to 8 |
 //! | 16 | u32 size of the packed payload, 0 when it is not packed |
 //! | 20 | u32 offset of the options from the start of the entry, 0 without any |
@@ -68,7 +68,7 @@ impl EntryKind {
 pub struct Architecture {
     /// Its number: 90.
     pub number: u32,
-    /// The letter behind the number.
+    /// The letter after the number.
     pub variant: Variant,
 }
 
@@ -120,6 +120,7 @@ impl Flags {
 
 /// How a payload is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Packing {
     /// Not at all.
     Stored,
@@ -133,6 +134,7 @@ pub enum Packing {
 
 /// One entry of a fatbin.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Entry<'data> {
     /// Its place among the entries of its fatbin.
     pub index: u32,
@@ -309,7 +311,7 @@ fn options(header: &[u8], offset: u32) -> std::result::Result<&str, Problem> {
 
 /// The text at `offset` of an entry's header, up to its first NUL.
 ///
-/// Options of cubins for the newest GPUs are an empty text, and behind its NUL a copy of the cubin's `.nv.compat`.
+/// Options of cubins for the newest GPUs are an empty text, and after its NUL a copy of the cubin's `.nv.compat`.
 fn text<'data>(header: &'data [u8], what: &'static str, offset: u32, size: u32) -> std::result::Result<&'data str, Problem> {
     if offset == 0 || size == 0 {
         return Ok("");

@@ -24,6 +24,7 @@ struct Place {
 
 /// The kind of container that is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Container {
     /// An `ar` archive.
     Archive,
@@ -37,6 +38,7 @@ pub enum Container {
 
 /// The thing in a container that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Item {
     /// An entry of a fatbin, counted from 0.
     Entry(u32),
@@ -264,7 +266,7 @@ pub enum Problem {
     /// A member's name is longer than any path.
     #[error("the member's name has {0} bytes")]
     NameSize(u64),
-    /// The index of symbols knows of a member behind the end of the archive: the file was cut off.
+    /// The index of symbols knows of a member after the end of the archive: the file was cut off.
     #[error("the archive's index names a member at {member}, and the archive ends at {size}")]
     MissingMember {
         /// Where the member should be.

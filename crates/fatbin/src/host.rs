@@ -32,6 +32,7 @@ const LINKED: &str = "def ";
 
 /// A host object.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct HostObject<'data> {
     bytes: &'data [u8],
     /// What its header says.
@@ -58,6 +59,7 @@ pub struct HostObject<'data> {
 
 /// The format of a host object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// ELF.
     Elf(HostElf),
@@ -67,6 +69,7 @@ pub enum Format {
 
 /// A section that holds fatbins.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct FatbinSection<'data> {
     /// Where it is in the file.
     pub offset: u64,
@@ -84,6 +87,7 @@ impl<'data> FatbinSection<'data> {
 
 /// A section that holds clang's containers of device code.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct OffloadSection<'data> {
     /// Where it is in the file.
     pub offset: u64,
@@ -103,6 +107,7 @@ impl<'data> OffloadSection<'data> {
 
 /// The names in one of the sections that say what host code refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct References<'data> {
     /// What they are names of.
     pub kind: Reference,

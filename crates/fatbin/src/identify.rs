@@ -1,4 +1,4 @@
-//! What some bytes are, told from the bytes alone: names of files say little, and are often wrong.
+//! Identifies the format of an input by its bytes: names of files are unreliable.
 
 use std::fmt;
 
@@ -43,6 +43,7 @@ pub enum Kind {
 
 /// The width of an ELF file's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Class {
     /// 32 bits.
     Bits32,
@@ -87,6 +88,7 @@ pub struct HostElf {
 
 /// The processor of a Windows object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CoffMachine {
     /// x86-64.
     X64,

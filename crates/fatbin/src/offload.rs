@@ -49,6 +49,7 @@ const CUDA: u16 = 2;
 
 /// Device code for one GPU.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Image<'data> {
     /// Where it is; see [`Error`] for what offsets count from.
     pub offset: u64,
@@ -62,6 +63,7 @@ pub struct Image<'data> {
 
 /// What an image is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ImageKind {
     /// A cubin.
     Cubin,

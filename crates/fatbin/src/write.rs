@@ -46,6 +46,7 @@ pub struct Settings {
 
 /// The system that a fatbin is made on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Host {
     /// Linux.
     #[default]
@@ -77,6 +78,7 @@ pub struct Compression {
 
 /// How entries are packed (`--compress-mode`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Mode {
     /// With zstd, unless it is linked code.
     #[default]
@@ -113,6 +115,7 @@ impl Settings {
 
 /// Why something can not be an entry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unfit {
     /// It is no cubin.
     #[error("it is no cubin: {0}")]
@@ -294,7 +297,7 @@ impl<'data> Builder<'data> {
 /// Low byte of the flags of a cubin with Mercury code.
 const MERCURY_FLAGS: u32 = 2;
 
-/// What every entry has behind its kind.
+/// What every entry has after its kind.
 const MARKER: u16 = 0x0101;
 
 /// Ends a text: a NUL, and more up to a multiple of eight bytes.

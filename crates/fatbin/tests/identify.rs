@@ -18,7 +18,7 @@ fn host(class: Class, byte_order: ByteOrder, form: Form, machine: u16) -> Kind {
     Kind::HostElf(HostElf { class, byte_order, form, machine })
 }
 
-/// A COFF header with `sections` section headers behind it.
+/// A COFF header with `sections` section headers after it.
 fn coff(machine: u16, sections: u16, optional_header: u16) -> Vec<u8> {
     let mut bytes = machine.to_le_bytes().to_vec();
     bytes.extend(sections.to_le_bytes());

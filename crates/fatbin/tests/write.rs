@@ -27,7 +27,7 @@ fn settings(name: &str, mode: Mode) -> Settings {
     }
 }
 
-/// The same fatbin, made anew of its own machine code and of PTX.
+/// The same fatbin, rebuilt of its own machine code and of PTX.
 fn again(fatbin: &[u8], ptx: &[u8], settings: Settings) -> Vec<u8> {
     let entries = entries(fatbin);
     let payloads: Vec<_> = entries.iter().map(|entry| entry.unpack(LIMIT).expect("a payload")).collect();

@@ -1,4 +1,4 @@
-//! What `-arch=` names.
+//! The architectures that `-arch=` names.
 
 use crate::release;
 use crate::result::Outcome;
@@ -21,15 +21,12 @@ pub struct Name<'text> {
     text: &'text str,
     is_virtual: bool,
     number: i64,
-    /// What is behind `sm_`.
+    /// What is after `sm_`.
     pub rest: &'text str,
 }
 
 /// How names start, and whether such an architecture is virtual.
 const STARTS: [(&str, bool); 3] = [("sm_", false), ("compute_", true), ("lto_", true)];
-
-/// GPUs that once were linked for, and are not any more.
-const EARLIER: [i64; 17] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70];
 
 /// Numbers from here on are none of a GPU.
 const NO_GPU: i64 = 1000;
@@ -55,7 +52,7 @@ impl Name<'_> {
 
     /// The architecture.
     pub fn find(&self) -> Result<Architecture, Outcome> {
-        if !self.is_possible() || EARLIER.contains(&self.number) {
+        if !self.is_possible() || u32::try_from(self.number).is_ok_and(Target::is_retired) {
             return Err(Outcome::UnsupportedArchitecture);
         }
         let number = self.number;

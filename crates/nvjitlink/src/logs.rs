@@ -1,4 +1,4 @@
-//! What a link has to say to the program that asked for it: a log of errors, and one of everything else.
+//! The logs of a link: one of errors, and one of everything else.
 
 use crate::release;
 use crate::result::Outcome;

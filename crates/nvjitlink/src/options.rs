@@ -74,7 +74,7 @@ enum Form {
 #[derive(Clone, Copy, Debug)]
 struct Given<'text> {
     option: &'text str,
-    /// What is behind the `=`.
+    /// What is after the `=`.
     value: &'text str,
 }
 

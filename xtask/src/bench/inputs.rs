@@ -106,7 +106,7 @@ pub(super) fn assemble(ptx: &str, architecture: &str, work: &Path) -> Result<Vec
     fs::read(&object).map_err(failed(&object))
 }
 
-/// The unit with its table of initialised variables enlarged, which moves behind everything else. To assemble so much would take hours.
+/// The unit with its table of initialised variables enlarged, which moves after everything else. To assemble so much would take hours.
 fn with_table(mut unit: Vec<u8>, size: usize) -> Vec<u8> {
     let Some(mut header) = Header::parse(&unit, 0).filter(|_| size > 0) else { return unit };
     let headers = unit.get(header.section_header_offset as usize..).unwrap_or_default();

@@ -155,7 +155,7 @@ fn named<'file, 'data>(file: &'file File<'data>, name: &str) -> Option<&'file Se
     file.sections().iter().find(|section| section.name == name)
 }
 
-/// Behind the end of a text.
+/// After the end of a text.
 fn text_end(data: &[u8], at: usize) -> Option<usize> {
     Some(at + data.get(at..)?.iter().position(|&byte| byte == 0)? + 1)
 }

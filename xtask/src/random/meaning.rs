@@ -73,7 +73,7 @@ impl<'data> View<'data> {
         self.file.section(index).map_or("nothing", |section| section.name).to_owned()
     }
 
-    /// The variable that a place belongs to, and how far behind its start it is.
+    /// The variable that a place belongs to, and how far after its start it is.
     fn variable_at(&self, section: &Section<'_>, offset: u64) -> Option<(&Symbol<'data>, u64)> {
         let is_there = |symbol: &&Symbol<'_>| {
             symbol.section == SymbolSection::Index(section.index)

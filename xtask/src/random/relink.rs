@@ -93,7 +93,7 @@ fn is_accepted(line: &str, program: &Program, whose: &str) -> bool {
 ///
 /// A copy of a weak function that would lose in a direct link may count for a while in the relocatable one, and leaves its calls
 /// there; and what objects say of a function whose copy they lose does not count, so that it matters which units are one object.
-/// Where that is so, the units before or behind are joined as well.
+/// Where that is so, the units before or after are joined as well.
 fn joined(program: &Program, first: usize, rng: &mut Rng) -> (usize, usize) {
     let (mut first, mut end) = (first, rng.between(first + 1, program.units.len()));
     let defines = |unit: &Unit, name: &str| unit.functions.iter().any(|function| function.name == name);

@@ -78,7 +78,7 @@ pub enum Verdict {
     NotAssembled(String),
 }
 
-/// Writes, assembles and links a program in `folder`, which is made anew.
+/// Writes, assembles and links a program in `folder`, which is recreated.
 pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdict, String> {
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;

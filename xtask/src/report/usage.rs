@@ -99,7 +99,7 @@ fn read(line: &str) -> Option<Needs> {
 #[cfg(test)]
 mod tests {
     use super::compare;
-    use cuweld_report::model::{Architecture, Constants, Function, Kind, Report, SCHEMA, VERSION};
+    use cuweld_report::model::{Architecture, Constants, Function, Kind, Report};
 
     const LISTING: &str = "
 arch = sm_90
@@ -110,12 +110,15 @@ arch = sm_90
 ";
 
     fn report(registers: u32, stack: Option<u64>) -> Report {
-        let constants = vec![Constants { bank: 0, bytes: 368 }];
-        let kernel = Function { name: "k".into(), kind: Kind::Kernel, registers, stack, constants, ..Function::default() };
-        let function = Function { name: "f".into(), registers: 24, ..Function::default() };
-        let architecture = Architecture { name: "sm_90".into(), functions: vec![kernel, function], ..Architecture::default() };
-        let (schema, tool) = (SCHEMA.to_owned(), String::new());
-        Report { schema, version: VERSION, tool, files: Vec::new(), architectures: vec![architecture] }
+        let (mut kernel, mut function) = (Function::default(), Function::default());
+        (kernel.name, kernel.kind, kernel.registers, kernel.stack) = ("k".into(), Kind::Kernel, registers, stack);
+        kernel.constants = vec![Constants { bank: 0, bytes: 368 }];
+        (function.name, function.registers) = ("f".into(), 24);
+        let mut architecture = Architecture::default();
+        (architecture.name, architecture.functions) = ("sm_90".into(), vec![kernel, function]);
+        let mut report = cuweld_report::examine(&[], &|_, _| {});
+        report.architectures = vec![architecture];
+        report
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl<'data> Dump<'_, 'data> {
             let place = symbol_section_text(self, symbol.section);
             writeln!(out, " in {place} value {value:#x} size {size:#x}")?;
         }
-        // Symbols are read as a whole table: bytes behind the last one were an error above.
+        // Symbols are read as a whole table: bytes after the last one were an error above.
         debug_assert_eq!(symbols.len() * SymbolRecord::SIZE, section.data.len());
         Ok(())
     }

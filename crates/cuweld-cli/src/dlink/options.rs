@@ -323,7 +323,7 @@ pub fn one_of<T: Copy>(value: &str, values: &[(&str, T)], option: &str) -> Resul
 /// What `-gencode` says is to be made: `arch=compute_90,code=[sm_90,compute_90]`.
 fn generated_code(value: &str) -> Result<&str, String> {
     let (_, code) = value.split_once("code=").ok_or_else(|| format!("'{value}' has no code="))?;
-    // arch= may come behind it.
+    // arch= may come after it.
     Ok(match code.split_once(",arch=") {
         Some((code, _)) => code,
         None => code,

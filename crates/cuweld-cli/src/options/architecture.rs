@@ -33,7 +33,7 @@ impl Architecture {
 
     /// Whether the reference says of this architecture that `-preserve-relocs` is incomplete.
     pub(super) fn records_relocations_incompletely(self) -> bool {
-        self.target().number >= 90
+        self.target().lists_relocations_incompletely
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the command line means.
+//! The meaning of the command line.
 //!
 //! Options that belong together are together; every field names the option that it comes from. Defaults that the
 //! reference has are filled in; an `Option` is left where "not given" is a meaning of its own.

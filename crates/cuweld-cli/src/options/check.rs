@@ -1,4 +1,4 @@
-//! Whether what was typed makes sense together.
+//! Checks the combination of options.
 
 use super::architecture::Architecture;
 use super::problem::{Found, Problem, Severity, UsageProblem};

@@ -1,4 +1,4 @@
-//! What shells offer when an option is being typed.
+//! Completions of shells.
 
 use super::arguments::Generated;
 use super::table::{self, Origin, Row, Takes};

@@ -1,6 +1,7 @@
 //! `--help` and `--version`.
 
 use super::table::{self, Origin, Row, Takes};
+use cubin::release::Release;
 
 /// How wide lines are at most, and at least.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=100;
@@ -10,10 +11,9 @@ const INDENT: &str = "        ";
 
 /// The text of `--version`. Its last line is for callers who look for the version of the reference.
 pub fn version() -> String {
+    let reference = Release::oldest().nvlink.map_or("", |build| build.version_text);
     format!(
-        "cuweld {}, an open linker for CUDA device code\n\
-         It works like the linker of\n\
-         Cuda compilation tools, release 13.0, V13.0.88\n",
+        "cuweld {}, an open linker for CUDA device code\nIt works like the linker of\n{reference}\n",
         env!("CARGO_PKG_VERSION")
     )
 }
@@ -23,7 +23,7 @@ pub fn usage_lines() -> String {
     "Usage: cuweld [options] <objects>   link device code: cuweld -arch=sm_90 a.o b.o -o linked.cubin\n\
      \x20      cuweld shim <folder>         make a folder in which nvcc links with cuweld\n\
      \x20      cuweld --help                list the options\n\
-     \x20      cuweld --explain <code>      say more about a message\n"
+     \x20      cuweld --explain <code>      explain a message\n"
         .to_owned()
 }
 
@@ -37,8 +37,8 @@ pub fn help(program: &str, terminal_width: Option<usize>) -> String {
     let mut text = format!(
         "{usage}\n\
          Links device code: cubins, fatbins, PTX, host objects and libraries that contain any of them.\n\
-         A value may also follow behind '=': --arch=sm_90. Lists are separated by commas; a list that is\n\
-         given again grows. @<file> stands for the arguments in a file.\n"
+         A value may also follow '=': --arch=sm_90. Lists are separated by commas; repeated lists are\n\
+         concatenated. @<file> is replaced by the arguments in a file.\n"
     );
     for (heading, origin) in [("Options of nvlink", Origin::Reference), ("Options of cuweld", Origin::Extension)] {
         text.push_str(&format!("\n{heading}:\n\n"));

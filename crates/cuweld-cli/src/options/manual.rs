@@ -11,17 +11,17 @@ pub fn manual_page() -> String {
          .SH SYNOPSIS\n.B cuweld\n[options] objects\n.br\n.B cuweld shim\nfolder [\\-\\-whole] [\\-\\-toolkit folder] [\\-\\-messages rich|nvlink]\n\
          .SH DESCRIPTION\n\
          Links the device code in cubins, fatbins, PTX, host objects and libraries into one cubin. It takes the\n\
-         options of nvlink, can stand in its place, and behaves like it when it is called by that name.\n\
+         options of nvlink, can replace it, and behaves like it when it is called by that name.\n\
          .PP\n\
-         A long name stands behind two dashes, a short one behind one, whatever its length. A value follows as the\n\
-         next argument or behind an equals sign. Lists are separated by commas, and a list that is given again grows;\n\
-         quotation marks keep commas together. Of other values the last one counts.\n\
+         A long name follows two dashes, a short one one dash, whatever its length. A value is the next argument, or\n\
+         follows an equals sign. Lists are separated by commas, and repeated lists are concatenated; quotation marks\n\
+         protect commas. Of other repeated options the last one counts.\n\
          .PP\n\
-         An argument @file stands for the arguments in that file, quoted as in a shell.\n\
+         An argument @file is replaced by the arguments in that file, quoted as in a shell.\n\
          .PP\n\
          .B cuweld shim\n\
-         makes a folder in which nvcc is the toolkit's and nvlink is cuweld, and says how nvcc, CMake, Bazel and clang use\n\
-         it. The toolkit stays as it is. With \\-\\-whole the folder is a toolkit of its own, of links, for CUDA_HOME and CUDA_PATH.\n",
+         makes a folder in which nvcc is the toolkit's and nvlink is cuweld, and prints how nvcc, CMake, Bazel and clang use\n\
+         it. The toolkit is not changed. With \\-\\-whole the folder is a whole toolkit of links, for CUDA_HOME and CUDA_PATH.\n",
         env!("CARGO_PKG_VERSION")
     );
     for (title, origin) in [
@@ -44,8 +44,8 @@ pub fn manual_page() -> String {
     }
     page.push_str(
         ".SH EXIT STATUS\n\
-         0 for success, also with warnings; 255 if the program that is linked is at fault, as with an undefined\n\
-         reference; 1 for anything else.\n",
+         0 for success, also with warnings; 255 for errors in the program that is linked, such as an undefined\n\
+         reference; 1 for any other error.\n",
     );
     page
 }
@@ -56,31 +56,30 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("CUWELD_COMPAT, CUWELD_NOTE_AS", "The same as --compat; the second is an older name."),
     (
         "CUWELD_RELEASE",
-        "The release of CUDA that results are at least like, where neither --release nor --compat is given. cuweld shim sets it to that of \
-         its toolkit.",
+        "The oldest release of CUDA whose conventions to follow, where neither --release nor --compat is given. cuweld shim sets it to \
+         that of its toolkit.",
     ),
     (
         "CUWELD_COMPAT_WITHOUT",
-        "Names of ways of the imitated tool, separated by commas, that are not to be imitated. DESIGN.md lists them.",
+        "Names of defects of the imitated tool, separated by commas, that are not to be imitated. docs/differences.md lists them.",
     ),
     (
         "CUWELD_TOOLKIT, CUDA_HOME, CUDA_PATH, PATH, VIRTUAL_ENV, CONDA_PREFIX",
-        "Where the CUDA toolkit is looked for, in this order, whose compilers are needed for PTX and link-time optimization.",
+        "Where to look for the CUDA toolkit whose compilers are needed for PTX and link-time optimization, in this order.",
     ),
     (
         "CUWELD_CACHE, CUWELD_CACHE_SIZE, XDG_CACHE_HOME, HOME, LOCALAPPDATA",
-        "Where compiled code is kept, and how much of it, where --cache is not given; the last three are where the user's programs keep \
-         such things.",
+        "Where compiled code is cached, and how much of it, if --cache is not given; the last three locate the user's cache folder.",
     ),
     ("CUWELD_COMPILER_LAUNCHER", "The same as --compiler-launcher."),
-    ("CUWELD_PROGRAM", "The program that runs compilers for the library libnvJitLink, if it does not stand beside it."),
-    ("TMPDIR", "Where compilers work, and files without a name are made for them."),
-    ("MAKEFLAGS", "Whether make's jobserver is asked before another compiler is run."),
+    ("CUWELD_PROGRAM", "The program that runs compilers for the library libnvJitLink, if it is not beside the library."),
+    ("TMPDIR", "Where temporary files of compilers are made."),
+    ("MAKEFLAGS", "Make's jobserver, which is asked before another compiler is run."),
     ("NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM", "Whether messages have colours where --color is not given."),
-    ("COLUMNS", "How wide --help may be, where the terminal does not tell."),
+    ("COLUMNS", "The width of --help, if the terminal does not report one."),
 ];
 
-/// What people do most, and how.
+/// The most common tasks.
 const EXAMPLES: &[(&str, &str)] = &[
     ("Link two objects and a library for one GPU:", "cuweld -arch=sm_90 a.o b.o libfunctions.a -o linked.cubin"),
     ("Let nvcc link with cuweld:", "cuweld shim welded\nwelded/nvcc -arch=sm_90 -rdc=true a.cu b.cu -o program"),
@@ -93,11 +92,11 @@ const EXAMPLES: &[(&str, &str)] = &[
         "cuweld -arch=sm_90 -dlto -nvvmpath=$CUDA_HOME/nvvm a.o b.o -o linked.cubin",
     ),
     (
-        "Get messages for a program to read; docs/diagnostics.schema.json describes them:",
+        "Get machine-readable messages; docs/diagnostics.schema.json describes them:",
         "cuweld -arch=sm_90 --diagnostics=json a.o -o linked.cubin",
     ),
-    ("Keep everything that a link needs, to repeat it elsewhere:", "cuweld -arch=sm_90 --save-dir=link a.o b.o -o linked.cubin"),
-    ("Learn more about a message:", "cuweld --explain CW3108"),
+    ("Save everything that a link needs, to repeat it elsewhere:", "cuweld -arch=sm_90 --save-dir=link a.o b.o -o linked.cubin"),
+    ("Explain a message:", "cuweld --explain CW3108"),
 ];
 
 /// Text that `man` shows as it is: backslashes and dashes mean something to it, as does a dot that begins a line.
@@ -119,7 +118,7 @@ mod tests {
         }
     }
 
-    /// A variable that is read and not described is a secret.
+    /// Every variable that is read is described.
     #[test]
     fn the_page_has_every_variable_of_the_environment() {
         let page = manual_page();

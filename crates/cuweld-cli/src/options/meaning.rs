@@ -1,4 +1,4 @@
-//! From what was typed to what it means. Everything was checked before; nothing can go wrong here.
+//! Converts checked options to arguments. It can not fail: everything was checked before.
 
 use super::architecture::Architecture;
 use super::arguments::*;

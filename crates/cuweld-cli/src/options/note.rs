@@ -1,7 +1,7 @@
 //! The options text of the note that a linked file carries (`.note.nv.tkinfo`).
 //!
 //! It does not repeat the command line. It goes through the table and writes `-name value ` for every option that was
-//! given, with the last value, or all items of a list; an option without a value leaves two blanks behind its name. So
+//! given, with the last value, or all items of a list; an option without a value leaves two blanks after its name. So
 //! the text depends neither on the order of the options nor on where they were read from.
 //!
 //! A detailed note, which `-g` asks for, begins with the inputs and also has options that name files. Of their paths it
@@ -53,7 +53,7 @@ fn is_detailed(typed: &Typed) -> bool {
     typed.truth(Id::VerboseTkinfo).unwrap_or_else(|| typed.has(Id::Debug))
 }
 
-/// The part of a path behind the last slash. (Unlike `Path::file_name`, nothing for `folder/`.)
+/// The part of a path after the last slash. (Unlike `Path::file_name`, nothing for `folder/`.)
 fn last_part(path: &OsStr) -> String {
     let bytes = bytes(path);
     let is_separator = |byte: &u8| *byte == b'/' || (cfg!(windows) && *byte == b'\\');

@@ -3,7 +3,7 @@
 /// Why a text is not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotANumber {
-    /// It has other characters, before or behind.
+    /// It has other characters, before or after.
     Malformed,
     /// It does not fit 32 bits.
     OutOfRange,

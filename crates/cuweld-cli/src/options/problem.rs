@@ -1,4 +1,4 @@
-//! What can be wrong with a command line, in the reference's words.
+//! Errors in command lines, in the reference's words.
 
 use super::table;
 use cubin::target::Target;
@@ -121,10 +121,10 @@ impl UsageProblem {
         match &self.problem {
             Problem::UnknownOption { name } => nearest_option(name).map(|option| format!("did you mean {option}?")),
             Problem::NoArchitecture {} => Some("name the GPU architecture, for example -arch=sm_90".to_owned()),
-            Problem::ValueNotDefined { value, option } if option == "arch" && is_retired(value) => {
-                Some(format!("CUDA 12.9 was the last toolkit for {value}"))
-            }
-            Problem::ValueNotDefined { value, option } => possible_values(value, option),
+            Problem::ValueNotDefined { value, option } => match last_toolkit(value).filter(|_| option == "arch") {
+                Some(toolkit) => Some(format!("CUDA {toolkit} was the last toolkit for {value}")),
+                None => possible_values(value, option),
+            },
             Problem::ExpectedNumber { value } => {
                 meant_as_option(value).and_then(|name| nearest_option(&name)).map(|option| format!("did you mean {option}?"))
             }
@@ -163,10 +163,9 @@ fn possible_values(value: &str, option: &str) -> Option<String> {
     }
 }
 
-/// Whether a target is of a GPU that CUDA 13 does not know any more.
-fn is_retired(target: &str) -> bool {
-    let number = target.split_once('_').and_then(|(_, number)| number.parse().ok());
-    number.is_some_and(|number: u32| (50..75).contains(&number)) && Target::all().iter().all(|known| number < Some(known.number))
+/// The last toolkit that knew a target, if it is of a GPU that CUDA 13 does not know any more.
+fn last_toolkit(target: &str) -> Option<&'static str> {
+    Target::last_toolkit(target.split_once('_')?.1.parse().ok()?)
 }
 
 /// The option that was probably meant. `name` lacks the first dash, as in the message.
@@ -198,7 +197,7 @@ mod tests {
         for (target, expected) in
             [("sm_70", true), ("compute_52", true), ("sm_75", false), ("sm_7", false), ("sm_", false), ("70", false)]
         {
-            assert_eq!(is_retired(target), expected, "{target}");
+            assert_eq!(last_toolkit(target).is_some(), expected, "{target}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reads arguments by the table: from words to what was typed, without asking what it means.
 //!
-//! The reference's grammar: a long name stands behind two dashes, a short name, often of several letters, behind one,
-//! and neither can be abbreviated or exchanged. A value follows as the next argument, whatever it looks like, or behind
+//! The reference's grammar: a long name follows two dashes, a short name, often of several letters, after one,
+//! and neither can be abbreviated or exchanged. A value follows as the next argument, whatever it looks like, or after
 //! `=`. Three options let the value follow the short name directly (`-lm`, `-Ldir`, `-m64`), if no option has that
 //! whole name. Everything else is an input. Reading stops at the first mistake.
 
@@ -89,7 +89,7 @@ struct Spelled<'a> {
     row: &'static Row,
     /// The name with its dashes.
     name: &'a [u8],
-    /// What stands behind `=`, or directly behind the name.
+    /// What follows `=`, or directly after the name.
     value: Option<&'a [u8]>,
 }
 

@@ -159,7 +159,7 @@ impl Typed {
         }
     }
 
-    /// All items that an option was given, and behind them those that were implied.
+    /// All items that an option was given, and after them those that were implied.
     pub(super) fn list(&self, id: Id) -> Vec<&OsStr> {
         let implied = self.items.iter().filter_map(|item| match item {
             Item::Implied { id: implied, item, .. } if *implied == id => Some(item.as_os_str()),

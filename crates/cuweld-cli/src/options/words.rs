@@ -6,7 +6,7 @@
 //! are blanks at the ends of a word, and every `"` that does not follow a backslash, whether or not it quoted anything.
 //! Single quotes mean nothing in either. There are no comments.
 
-/// A quotation that is never closed, or a backslash with nothing behind it.
+/// A quotation that is never closed, or a backslash with nothing after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stray {
     /// `"` without its partner.
@@ -66,7 +66,7 @@ pub(super) fn options_file(text: &[u8]) -> Result<Vec<Vec<u8>>, Stray> {
 }
 
 /// The words of an options file on Windows, where a backslash separates folders: it is a character like others, except that it keeps a
-/// quotation mark behind it from ending what is quoted. Both stay.
+/// quotation mark after it from ending what is quoted. Both stay.
 pub(super) fn windows_options_file(text: &[u8]) -> Result<Vec<Vec<u8>>, Stray> {
     let mut words = Vec::new();
     let mut word = Vec::new();

@@ -8,36 +8,36 @@ use std::path::PathBuf;
 pub const REPORT_USAGE: &str = "\
 usage: cuweld report [options] FILE...
 
-Shows what device code is in cubins, fatbins, objects, archives, programs and shared libraries: kernels with their
-registers, stack, shared memory and size, and who is to blame for them. A report (JSON) is written in another format.
+Shows the device code in cubins, fatbins, objects, archives, programs and shared libraries: kernels with their
+registers, stack, shared memory and size, and the call paths that force them. FILE may also be a report (JSON), to convert it.
 
-  --format=text|md|json|html  how to write it; by default what the name of the output says, or text
-  -o FILE                     where to write it; by default to standard output
-  --arch=NAME                 only this architecture (may be given again)
+  --format=text|md|json|html  the format; by default by the extension of the output, or text
+  -o FILE                     the output; by default standard output
+  --arch=NAME                 only this architecture (may be repeated)
   --all                       list every kernel, not only the largest
-  --sections                  show everything in one cubin as text instead: sections, symbols, relocations, records
-  --budget=FILE.toml          check limits: status 1, and a line for each that does not hold
-  --write-baseline=FILE.json  keep the report, for budgets and comparisons to come
+  --sections                  dump one cubin as text instead: sections, symbols, relocations, records
+  --budget=FILE.toml          check limits: status 1, and a line for each that is exceeded
+  --write-baseline=FILE.json  save the report for later budgets and comparisons
 ";
 
 /// What `cuweld compare --help` says.
 pub const COMPARE_USAGE: &str = "\
 usage: cuweld compare [options] OLD NEW
 
-Shows which kernels changed and because of what. OLD and NEW are files with device code, or reports (JSON).
+Shows which kernels changed, and why. OLD and NEW are files with device code, or reports (JSON).
 
-  --format=text|md|json|html  how to write it; by default what the name of the output says, or text
-  -o FILE                     where to write it; by default to standard output
-  --arch=NAME                 only this architecture (may be given again)
-  --budget=FILE.toml          check limits of NEW, and of its growth since OLD: status 1, and a line for each
-  --write-baseline=FILE.json  keep the report on NEW
+  --format=text|md|json|html  the format; by default by the extension of the output, or text
+  -o FILE                     the output; by default standard output
+  --arch=NAME                 only this architecture (may be repeated)
+  --budget=FILE.toml          check limits of NEW and of its growth since OLD: status 1, and a line for each that is exceeded
+  --write-baseline=FILE.json  save the report on NEW
 
-Of two cubins, also in the terms of a linker; the status is 1 when something differs:
+Two cubins can also be compared in a linker's terms; the status is 1 when they differ:
 
   --sections                  show how sections, symbols, relocations, records and bytes differ
   --most=N                    show at most N differences of each part of the file; 0 shows all (default: 20)
-  --regenerated               name the functions whose machine code differs, and leave out what follows from that: for files of
-                              which one keeps the compiler's code and the other has generated it anew
+  --regenerated               name the functions whose machine code differs, and leave out what follows from that: for two files of
+                              which one keeps the compiler's machine code and the other regenerated it
 ";
 
 /// How many differences of each part of a file are shown unless `--most` says otherwise.

@@ -1,4 +1,4 @@
-//! What is in cubins and how two of them differ, in the terms of a linker: for those who work on one.
+//! Dumps of cubins, and their differences in a linker's terms.
 
 use super::arguments::Arguments;
 use super::{Ending, Failed, not_read, usage};

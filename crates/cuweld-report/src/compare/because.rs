@@ -1,4 +1,4 @@
-//! What changed in a function, and because of what.
+//! What changed in a function, and why.
 
 use super::{Change, Changed, Quantity};
 use crate::model::{Architecture, Function};
@@ -51,7 +51,7 @@ impl Sides<'_> {
 
     fn registers(&self, before: &Function, after: &Function) -> Option<String> {
         let grew = after.registers > before.registers;
-        // Whoever forces the larger of both numbers is to blame for the difference.
+        // The path that forces the larger of both numbers explains the difference.
         let (from, to, path) =
             if grew { (self.new, self.old, &after.registers_path) } else { (self.old, self.new, &before.registers_path) };
         let Some(&culprit) = path.get(1..).and_then(<[u32]>::last) else {

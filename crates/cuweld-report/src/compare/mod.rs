@@ -1,4 +1,4 @@
-//! Comparing two reports: which kernels are new, gone or changed, and because of what.
+//! Comparing two reports: which kernels were added, removed or changed, and why.
 //!
 //! Functions are the same if their names are, within an architecture. Of what is left over, functions of one template are taken for renamed
 //! if their code is the same, or if there is but one on either side.
@@ -15,6 +15,7 @@ pub const SCHEMA: &str = "cuweld-comparison";
 
 /// How two reports differ.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -30,6 +31,7 @@ pub struct Comparison {
 
 /// How an architecture changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ArchitectureChanges {
     /// Its name.
     pub name: String,
@@ -47,6 +49,7 @@ pub struct ArchitectureChanges {
 
 /// A size of everything, before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Total {
     /// Of what.
     pub what: &'static str,
@@ -58,6 +61,7 @@ pub struct Total {
 
 /// A function that is new or gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Entry {
     /// Its name in the symbol table.
     pub name: Arc<str>,
@@ -73,6 +77,7 @@ pub struct Entry {
 
 /// A function that changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Changed {
     /// Its name in the symbol table.
     pub name: Arc<str>,
@@ -90,6 +95,7 @@ pub struct Changed {
 /// What can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Quantity {
     /// Registers per thread.
     Registers,
@@ -125,6 +131,7 @@ impl Quantity {
 
 /// One number, before and after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Change {
     /// Which.
     pub what: Quantity,
@@ -174,7 +181,7 @@ pub fn compare(old: &Report, new: &Report) -> Comparison {
     Comparison { schema: SCHEMA, version: 1, old: files(old), new: files(new), architectures: architectures.collect() }
 }
 
-/// The number in an architecture's name, to bring `sm_100` behind `sm_90`.
+/// The number in an architecture's name, to bring `sm_100` after `sm_90`.
 fn number(name: &str) -> u32 {
     name.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or(0)
 }

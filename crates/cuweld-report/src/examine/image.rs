@@ -1,4 +1,4 @@
-//! One cubin: its functions and variables, and what they say of themselves.
+//! One cubin: its functions and variables, and their attributes.
 
 use super::parts;
 use crate::blame::{Blame, CallGraph, Own, Stack};
@@ -13,6 +13,7 @@ use cubin::read::{File, Section};
 use cubin::relocation;
 use cubin::section::{BARRIER_SHIFT, Contents, SectionType};
 use cubin::symbol::{Space, Symbol, SymbolKind, SymbolSection, other};
+use cubin::target::Target;
 use hashbrown::HashMap;
 
 type IndexMap = HashMap<u32, u32, foldhash::fast::FixedState>;
@@ -38,17 +39,19 @@ const REGISTERS_SHIFT: u32 = 24;
 const BARRIERS_MASK: u64 = 0x7f;
 /// The limit that stands for none.
 const NO_REGISTER_LIMIT: u32 = 0xff;
-/// From this GPU on, the size of a kernel's shared memory counts what the system reserves.
-const RESERVED_IS_COUNTED: u32 = 90;
+
+/// What the system reserves, which the size of a kernel's shared memory counts, on a GPU of that number: as on the known one before it.
+fn reserved_shared(sm: u32) -> u64 {
+    Target::all().iter().rfind(|target| target.number <= sm).map_or(0, |target| target.reserved_shared)
+}
 
 impl Function {
     /// What a launch takes, as the limits of a multiprocessor count it.
     pub(super) fn needs(&self, sm: u32) -> Needs {
-        let reserved = if sm >= RESERVED_IS_COUNTED { 1024 } else { 0 };
         let threads = |sizes: [u32; 3]| sizes.iter().fold(1u32, |product, &size| product.saturating_mul(size.max(1)));
         Needs {
             registers: self.registers,
-            shared: self.shared.saturating_sub(reserved),
+            shared: self.shared.saturating_sub(reserved_shared(sm)),
             max_threads: self.required_threads.or(self.max_threads).map(threads),
         }
     }
@@ -378,7 +381,7 @@ fn memory_of(symbol: &Symbol<'_>, section: Option<&Section<'_>>) -> Option<Memor
     }
 }
 
-/// Finds out who is to blame, given what each function needs by itself as far as that is known.
+/// Finds the call paths that force registers and stack, given the own resources of each function as far as they are known.
 pub(crate) fn explain(functions: &mut [Function], prototypes: &[Vec<u32>]) {
     let graph = call_graph(functions, prototypes);
     let blame = Blame::of(&graph);
@@ -399,7 +402,7 @@ pub(crate) fn explain(functions: &mut [Function], prototypes: &[Vec<u32>]) {
     }
 }
 
-/// The call graph, with prototypes behind the functions. What a kernel needs itself counts as nothing where that is not known.
+/// The call graph, with prototypes after the functions. What a kernel needs itself counts as nothing where that is not known.
 pub(crate) fn call_graph(functions: &[Function], prototypes: &[Vec<u32>]) -> CallGraph {
     let count = functions.len() as u32;
     let mut graph = CallGraph::default();

@@ -1,4 +1,4 @@
-//! Examining files: which cubins are in them, and what each of them says.
+//! Examining files: their cubins, and the facts of each.
 //!
 //! Containers are walked first, which touches little; then the cubins are unpacked and read in parallel, each by itself, as many at once
 //! as there is room for, and only what the report keeps of one stays in memory. The order of the report is that of the files, whatever the number of threads.
@@ -105,7 +105,7 @@ fn report_problem(files: &mut [File], found: &Found<'_>, problem: String) {
 }
 
 impl Architecture {
-    /// Adds a cubin behind those before it.
+    /// Adds a cubin after those before it.
     fn add(&mut self, facts: ImageFacts) {
         let (image, first) = (self.images.len() as u32, self.functions.len() as u32);
         let first_prototype = self.prototypes.len() as u32;

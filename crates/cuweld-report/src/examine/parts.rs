@@ -1,4 +1,4 @@
-//! What the bytes of a cubin are, section by section.
+//! Classifies the bytes of a cubin, section by section.
 
 use crate::model::Parts;
 use cubin::elf::SHF_EXECINSTR;

@@ -1,4 +1,4 @@
-//! Expressions, as far as they stand in template arguments and return types.
+//! Expressions in template arguments and return types.
 
 use super::{Parser, operator};
 

@@ -4,7 +4,7 @@
 pub(super) struct Operator {
     /// Its code in a mangled name.
     pub code: &'static str,
-    /// How it is written, with a blank behind it where the reference linker leaves one.
+    /// How it is written, with a blank after it where the reference linker leaves one.
     pub text: &'static str,
     /// How many operands it has in an expression; 0 for those that do not stand in expressions this way.
     pub operands: u8,

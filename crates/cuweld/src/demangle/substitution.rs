@@ -18,7 +18,7 @@ pub(super) struct Type {
 pub(super) enum Shape {
     #[default]
     Plain,
-    /// A pointer or reference, whose qualifiers stand behind it.
+    /// A pointer or reference, whose qualifiers follow it.
     Pointer,
     /// A pointer to it needs parentheses.
     Function,

@@ -1,7 +1,7 @@
-//! A text that writes the same lists out many times, and keeps each once.
+//! A text that repeats the same lists many times, and stores each once.
 //!
-//! A call through a pointer may reach every function of its prototype. Where all pairs of caller and callee are to be listed, as the
-//! reference linker does, the text takes the product of the two; what is kept of it until it is written does not.
+//! An indirect call may reach every function of its prototype. The reference linker lists all pairs of caller and callee, so the text has
+//! the size of their product; its representation in memory does not.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Expansion {
 enum TextPiece {
     /// Itself.
     Text(String),
-    /// Every item of a list, with something before and behind it.
+    /// Every item of a list, with something before and after it.
     Each { before: String, list: usize, behind: &'static str },
 }
 

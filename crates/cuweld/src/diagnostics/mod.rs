@@ -1,4 +1,4 @@
-//! What the linker has to say: messages with a code and a severity, collected while the phases run and rendered late.
+//! Diagnostics: messages with a code and a severity, collected while the phases run and rendered at the end.
 
 mod expansion;
 mod message;
@@ -36,18 +36,19 @@ impl Severity {
     }
 }
 
-/// One thing the linker says.
+/// One diagnostic.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Diagnostic {
-    /// How bad it is, after `-Werror` and the like were taken into account.
+    /// The severity, after `-Werror` and similar options.
     pub severity: Severity,
-    /// What it is.
+    /// The message.
     pub message: Message,
-    /// The message in cuweld's own words, where those say more than the reference linker's.
+    /// The headline in cuweld's own words, where they say more than the reference linker's.
     pub headline: Option<String>,
-    /// Further places that belong to it: who refers to the name, where the other definition stands.
+    /// Related locations: references to the symbol, the other definition.
     pub also: Vec<String>,
-    /// What would help.
+    /// A hint how to fix it.
     pub hint: Option<String>,
 }
 
@@ -57,25 +58,25 @@ impl Diagnostic {
         Diagnostic { severity: message.severity(), message, headline: None, also: Vec::new(), hint: None }
     }
 
-    /// Says it in other words than the reference linker's.
+    /// Sets the headline in cuweld's own words.
     pub fn headline(mut self, text: impl Into<String>) -> Self {
         self.headline = Some(text.into());
         self
     }
 
-    /// Adds a related place.
+    /// Adds a related location.
     pub fn also(mut self, text: impl Into<String>) -> Self {
         self.also.push(text.into());
         self
     }
 
-    /// Adds what another program said, line by line.
+    /// Adds the output of another program, line by line.
     pub fn told(mut self, text: &str) -> Self {
         self.also.extend(text.lines().map(str::to_owned));
         self
     }
 
-    /// Adds what would help.
+    /// Adds a hint.
     pub fn hint(mut self, text: impl Into<String>) -> Self {
         self.hint = Some(text.into());
         self

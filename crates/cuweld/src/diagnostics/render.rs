@@ -1,4 +1,4 @@
-//! Turns a log into text.
+//! Renders diagnostics as text.
 
 use super::{Diagnostic, Entry, Severity, printable};
 use anstyle::AnsiColor;
@@ -165,12 +165,12 @@ const COLORS: Palette = Palette {
     hint: AnsiColor::Green.on_default().bold(),
 };
 
-/// What is said to people and programs.
+/// The text for people and programs.
 fn words(diagnostic: &Diagnostic) -> String {
     diagnostic.headline.clone().unwrap_or_else(|| diagnostic.message.to_string())
 }
 
-/// JSON in which the control characters that may stand in its strings, delete and those behind it, are escaped, too.
+/// JSON in which the control characters that may stand in its strings, delete and those after it, are escaped, too.
 fn without_controls(json: String) -> String {
     if !json.contains(char::is_control) {
         return json;

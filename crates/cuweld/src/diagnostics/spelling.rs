@@ -1,4 +1,4 @@
-//! How far apart two spellings are.
+//! The edit distance of two names.
 
 /// How many letters must be changed, added or removed to make one text of the other.
 pub fn edit_distance<Letter: PartialEq>(one: &[Letter], other: &[Letter]) -> usize {

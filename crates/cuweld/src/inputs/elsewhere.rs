@@ -1,6 +1,6 @@
-//! Elsewhere: names that the link lacks, but that inputs define after all: for other GPUs, without `-rdc=true`, or for the host.
+//! Elsewhere: undefined symbols that inputs define in code that can not be linked: for other GPUs, without `-rdc=true`, or for the host.
 //!
-//! Those parts of the inputs take no part in a link, so they are searched only after it has failed.
+//! Those parts of the inputs are not linked, so they are searched only after a link has failed.
 
 use super::open::{Content, OpenInputs, Opened};
 use crate::diagnostics::{Message, Report};

@@ -1,4 +1,4 @@
-//! Host references and registration: what host code says about the device code that it needs.
+//! Host references and registration: what host objects record about their device code.
 //!
 //! # Registration
 //!
@@ -9,9 +9,9 @@
 //!
 //! # References
 //!
-//! The host compiler also records in each object the kernels that it launches and the variables that it touches. When every object of a
-//! link has that record, a kernel that none of them names can not be launched, and is no root of the garbage collection. One object
-//! without the record, or one that is not a host object, may launch anything, and all kernels are kept.
+//! The host compiler also records in each object the kernels that it launches and the variables that it accesses. If every object of a
+//! link has that record, a kernel that none of them names can not be launched, and is not a GC root. One object without the record, or one that
+//! is not a host object, may launch anything, and all kernels are roots.
 
 use crate::options::{KernelRoots, Options};
 use crate::phases::load::Demand;

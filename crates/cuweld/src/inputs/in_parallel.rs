@@ -1,4 +1,4 @@
-//! Work on many inputs at once.
+//! Parallel work on inputs.
 
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};

@@ -1,9 +1,9 @@
-//! Lowering: everything that is not machine code yet is compiled.
+//! Lowering: compiles PTX and LTO-IR to machine code.
 //!
-//! PTX is assembled unit by unit. Intermediate code for link-time optimization becomes one PTX text first, which is then either
-//! the whole program, and assembled to an executable that needs no link, or a part of it, and linked like any other object.
+//! PTX is assembled unit by unit. The LTO-IR of all units is first optimized to one PTX text. If that is the whole program, it is
+//! assembled to an executable that needs no link; otherwise to an object that is linked like any other.
 //!
-//! Compilers are not part of this library: the caller brings them as [`Compilers`].
+//! Compilers are not part of this library: the caller passes them in as [`Compilers`].
 
 mod arguments;
 mod blame;

@@ -1,12 +1,12 @@
-//! From what users give to what is linked: containers opened, code for the target chosen, the rest compiled.
+//! Inputs: opens containers, chooses the code for the target, and compiles what is not machine code.
 //!
-//! [`link`](crate::link()) takes relocatable device objects. Users have host objects, archives, fatbins and PTX. The way from
-//! there has two steps, both without files or processes, which [`Linker`](crate::Linker) makes:
+//! [`link`](crate::link()) takes relocatable device objects. Users have host objects, archives, fatbins and PTX. [`Linker`](crate::Linker)
+//! converts them in two steps, both without files or processes:
 //!
-//! * unpacking: open every container, choose the code for the target in each, unpack it;
-//! * [lowering](lower): compile what is not machine code yet, with compilers that the caller brings.
+//! * unpacking: open every container, choose the code for the target in each, decompress it;
+//! * [lowering](lower): compile PTX and LTO-IR, with compilers that the caller passes in.
 //!
-//! Inputs are told by their contents, never by their names: names lie.
+//! Inputs are identified by their contents, never by their names.
 
 pub(crate) mod elsewhere;
 mod host_info;
@@ -55,7 +55,7 @@ impl<'data> RawInput<'data> {
 /// How inputs are opened.
 #[derive(Clone, Debug)]
 pub struct UnpackOptions {
-    /// The most that all inputs together may unpack to, in bytes; if nothing is said, some times their own size.
+    /// The most that all inputs together may unpack to, in bytes; by default, a multiple of their own size.
     pub limit: Option<u64>,
     /// What to do with files that are nothing known.
     pub unknown: Unknown,
@@ -105,6 +105,7 @@ pub(crate) struct Unpacked<'data> {
 
 /// The code of one translation unit.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Unit<'data> {
     /// The name that messages use: a file, or an archive and its member.
     pub name: Cow<'data, str>,
@@ -156,6 +157,7 @@ pub enum Code<'data> {
 
 /// A module that the host's part of the program registers.
 #[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
 pub struct Module {
     /// Its id: part of the name of a function.
     pub id: String,

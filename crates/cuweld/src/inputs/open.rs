@@ -1,4 +1,4 @@
-//! Opening: archives become lists of members, and everything is told by its contents.
+//! Opening: expands archives into members, and identifies every input by its contents.
 
 use super::{RawInput, Unknown, Why, in_parallel};
 use crate::diagnostics::Message;
@@ -38,7 +38,7 @@ impl<'data> OpenInputs<'data> {
                 _ => found.push(input.clone()),
             }
         }
-        // Of several errors the first one is told, and not the one that was found first.
+        // Of several errors, the one of the first input is reported, not the one that was found first.
         let opened = in_parallel::map(found, |input| tell(input, unknown)).into_iter().collect::<Result<_, _>>()?;
         Ok(OpenInputs { opened, size })
     }

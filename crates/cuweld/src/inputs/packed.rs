@@ -1,4 +1,4 @@
-//! Code that is unpacked only if somebody needs it.
+//! Code that is decompressed only if it is needed.
 //!
 //! Every link of a compiler driver names the device runtime library, few programs need it, and it is larger than most programs.
 

@@ -1,4 +1,4 @@
-//! Unpacking: the code for the target, out of every container.
+//! Unpacking: extracts the code for the target from every container.
 
 use super::elsewhere::compile_for;
 use super::in_parallel;
@@ -34,7 +34,7 @@ impl<'data> OpenInputs<'data> {
         if let Some(message) = over_limit(&picks, limit) {
             return report.fatal(message);
         }
-        // Of several errors the first one is told, and not the one that was found first.
+        // Of several errors, the one of the first input is reported, not the one that was found first.
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let units = in_parallel::map_with(picks, |unpacker, pick: Pick<'_>| pick.unpack(unpacker, limit));
         match units.into_iter().collect() {
@@ -340,8 +340,8 @@ impl<'data> Search<'_, 'data> {
     }
 }
 
-/// The source of a file that nvcc made on the way and takes away again, so that who is told of it can not look at it. The code knows it
-/// if it has line numbers; else the names of the file and of its module tell.
+/// The source of a temporary file of nvcc, which is gone when a message names it. Code with line numbers records its source; otherwise it is
+/// derived from the names of the file and of its module.
 fn source_of<'data>(path: &str, known: &'data str, ids: &[&str]) -> Option<Cow<'data, str>> {
     let temporary = path.rsplit(['/', '\\']).next()?.strip_prefix("tmpxft_")?;
     if !known.is_empty() {

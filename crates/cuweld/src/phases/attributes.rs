@@ -1,4 +1,4 @@
-//! Attributes: what the info records of each live function say.
+//! Attributes: the attribute records of each live function.
 
 use super::live::LiveSet;
 use super::load::{Inputs, Role};

@@ -1,7 +1,7 @@
 //! Early exit: which functions let dependent grids launch before they end (`griddepcontrol.launch_dependents`).
 //!
-//! The driver asks entry functions, so each answers for itself and for the functions that its code refers to directly. Compilers
-//! say it of each function since CUDA 13.4; of older objects it is found out from the machine code.
+//! The driver reads the record of entry functions, so each covers itself and the functions that its code refers to directly. Compilers
+//! record it per function since CUDA 13.4; for older objects it is derived from the machine code.
 
 use super::callgraph::CallGraph;
 use super::live::LiveSet;

@@ -1,7 +1,7 @@
-//! The size of the result, before there is memory for it.
+//! The limit of the output's size, checked before memory is allocated for it.
 //!
-//! A file of a few kilobytes can name sizes and alignments of gigabytes. Reading checks what it can against the file, but some
-//! sizes are the sum of others; this is where they all end up.
+//! A file of a few kilobytes can claim sizes and alignments of gigabytes. Reading checks most of them against the file, but some sizes are
+//! sums of others; the size of the output bounds them all.
 
 use super::load::Inputs;
 use crate::diagnostics::{Failure, Message, Report};

@@ -1,7 +1,7 @@
 //! Info: the attribute records of the output.
 //!
 //! Records are kept by the reference linker in one list with the newest in front, so each section of the output holds its records
-//! in the reverse of the order in which they were read. What the link adds stands behind them: for the module, the stack that each
+//! in the reverse of the order in which they were read. What the link adds follows them: for the module, the stack that each
 //! kernel needs; for an entry function, the attributes of its callees that it has no record of.
 
 mod encoded;
@@ -54,9 +54,9 @@ pub struct Info {
     module: Vec<Encoded>,
     /// What the machine's view has in place of these, if that is something else.
     machine_module: Option<Vec<Encoded>>,
-    /// What enters the program from outside, and the stack that it needs, which is said of the module in the order of symbols.
+    /// Entry points of the program and their stack sizes, which the module's section lists in the order of symbols.
     stacks: Vec<Stack>,
-    /// What the reference linker writes behind the last of these.
+    /// What the reference linker writes after the last of these.
     behind_stacks: Vec<u8>,
     functions: FunctionRecords,
     /// Those of all stubs of unified functions together.
@@ -179,7 +179,7 @@ impl<'data> Facts<'_, 'data> {
     /// The languages of what unified functions call, where the program is entered at their stubs, too.
     fn languages_behind_stubs(&self) -> Vec<u8> {
         let is_entered = self.live.entries().iter().any(|&entry| self.live.is_stub(entry));
-        // Behind a record of the return stack that is made anew, the reference linker writes them instead, which is not imitated.
+        // After a record of the return stack that is rebuilt, the reference linker writes them instead, which is not imitated.
         let has_return_stack = |&kernel: &FunctionId| self.properties.of(kernel).is_some_and(|it| it.return_stack != Some(0));
         let is_other = self.live.kernels().iter().any(has_return_stack);
         if !self.options.imitates(Imitation::LanguagesBehindStacks) || !is_entered || is_other {
@@ -251,7 +251,7 @@ impl<'data> Facts<'_, 'data> {
         }
     }
 
-    /// For each section of code that has functions inside of it: the frame that is said last of one of them. The object's first record becomes
+    /// For each section of code that has functions inside of it: the frame that is recorded last for one of them. The object's first record becomes
     /// the last.
     fn last_inner_frames(&self, file: FileId) -> IdMap<InputSectionId, u32> {
         let mut last: IdMap<InputSectionId, u32> = IdMap::default();
@@ -295,7 +295,7 @@ impl<'data> Facts<'_, 'data> {
     /// The records of a function. `records` is overwritten.
     ///
     /// Where there are two views, the machine's has the same records with its own offsets, but for those that concern one
-    /// of the views alone; and what the compiler added for the machine when all others were done stays behind them.
+    /// of the views alone; and what the compiler added for the machine when all others were done stays after them.
     fn function_records(&self, function: FunctionId, view: View, records: &mut Vec<Record<'data>>, out: &mut Encoded) {
         let attributes = self.attributes.of(function);
         let properties = self.properties.of(function);
@@ -376,7 +376,7 @@ impl<'data> Facts<'_, 'data> {
         if self.attributes.any_sparsity() {
             out.value(format::HALF, Attribute::SPARSE_MMA_MASK, 0);
         }
-        // What the first of them has behind its others is said once.
+        // The records that the first of them has after its others are written once.
         records.iter().filter(is_tail).for_each(|record| out.copy(record));
         out
     }
@@ -461,7 +461,7 @@ impl<'data> Facts<'_, 'data> {
     }
 }
 
-/// The payload behind the symbol.
+/// The payload after the symbol.
 fn rest<'data>(record: &Record<'data>) -> &'data [u8] {
     record.payload.get(4..).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! Intern: which symbols of the inputs have the same name.
+//! Intern: gives equal names of the inputs' symbols one number.
 //!
-//! Every thread has a share of the names, by their hashes, and a table of its own for it. It looks at the hashes of all symbols, but
-//! takes care of those in its share alone; so no thread waits for another.
+//! Names are sharded by hash, and every thread has a table for its shard. Each thread looks at the hashes of all symbols and handles those
+//! of its shard only, so no thread waits for another.
 
 use super::load::{Inputs, name_hash};
 use crate::id::{Id, IdRange, IdVec, InputSymbolId};

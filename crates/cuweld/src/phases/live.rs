@@ -2,12 +2,12 @@
 //!
 //! The roots are the entry functions that may be launched, those whose address is taken (device code may launch them), the stubs of
 //! unified functions, which other programs call, and functions that were asked for by name. The search follows calls, direct and
-//! through pointers. A function whose address is taken is kept even if the search does not reach it, because data may hold its
-//! address, and so is all that it calls. Variables are never removed.
+//! through pointers. A function whose address is taken is live even if the search does not reach it, because data may hold its
+//! address, and so is everything that it calls. Variables are never removed.
 //!
-//! The reference linker removes what only such functions call, so that their calls go nowhere. If a program has one entry function
-//! that may be launched, it does the same to entry functions that are live for their address. Both are imitated only where files are
-//! compared, and only where they break nothing: see [`relocate`](super::relocate).
+//! The reference linker removes what only such functions call, so that their calls lead nowhere. In a program with one entry function
+//! that may be launched, it does the same to entry functions that are live because their address is taken. Both are imitated only with
+//! `--compat`, and only where they break nothing: see [`relocate`](super::relocate).
 
 mod launched;
 

@@ -1,7 +1,7 @@
 //! Names: the offsets of the linked names in the two string tables.
 //!
-//! Names stand in the order in which the link met them. That depends on no relocation and no number, so the tables are made while
-//! other phases decide about those.
+//! Names are in the order in which the link met them. That depends on no relocation and no number, so the tables are built in parallel with
+//! the phases that decide those.
 
 use super::load::{Place, Role, SHARED_INSTANCE};
 use super::merge::Local;

@@ -53,7 +53,7 @@ pub struct KernelProperties {
 pub struct StubProperties {
     /// The stack that each of them needs, unless a recursion makes that unknown.
     pub stacks: Vec<(FunctionId, Option<u64>)>,
-    /// Rows of [`PROPAGATED`] and values that are said of one stub after the other, in their common section.
+    /// Rows of [`PROPAGATED`] and values that the common section of stubs records, one stub after the other.
     pub values: Vec<(usize, u16)>,
 }
 
@@ -76,7 +76,7 @@ pub struct Properties {
     pub fragments: Vec<u32>,
     /// Languages, unless all functions are of one.
     pub languages: Vec<u32>,
-    /// The rows of [`PROPAGATED`] whose records are made anew, behind all others, although the kernel has one.
+    /// The rows of [`PROPAGATED`] whose records are rebuilt, after all others, although the kernel has one.
     pub moved: [bool; PROPAGATED.len()],
     /// Whether the flags of the kernel's section go on to say how many barriers it uses itself.
     pub keeps_barriers_of_section: bool,
@@ -299,7 +299,7 @@ impl Facts<'_, '_> {
             if !has_record && value == 0 && whole_program.is_some() && is_silent_if_zero(row) {
                 continue;
             }
-            // A lone kernel's list is made anew if it grows.
+            // A lone kernel's list is rebuilt if it grows.
             moved[row] = has_record
                 && match PROPAGATED[row].combine {
                     Combine::Functions => whole_program.is_some() && externs_grow,
@@ -330,7 +330,7 @@ impl Facts<'_, '_> {
     }
 
     /// The functions from outside of the link that a kernel uses, and whether those that it lists itself are fewer. Of a lone kernel with
-    /// a list that grows, every name is pushed in front of those before it.
+    /// a list that grows, every name is pushed before those before it.
     fn externs(&self, own: &[FunctionId], all: Vec<FunctionId>, is_lone: bool) -> (Vec<FunctionId>, bool) {
         let mut externs: Vec<FunctionId> =
             own.iter().copied().filter(|&function| self.live.is_extern(self.inputs, self.resolution, function)).collect();
@@ -359,7 +359,7 @@ impl Facts<'_, '_> {
             let largest = flow.values.iter().filter(|(row, ..)| PROPAGATED[*row].combine == Combine::Largest);
             values.extend(largest.filter(|(row, ..)| !is_known(*row)).copied());
         }
-        // In the order in which they were read; the same record is told of the newest stub first.
+        // In the order in which they were read; the same record is written for the newest stub first.
         values.reverse();
         values.sort_by_key(|&(_, _, moment)| moment);
         properties.values = values.into_iter().map(|(row, value, _)| (row, value)).collect();

@@ -1,7 +1,7 @@
-//! What several phases read alike: all facts up to a stage of the link.
+//! Stages: all facts up to a point of the link, for the phases that read nearly all of them.
 //!
-//! A stage holds references only, and is made by the pipeline when the last of its facts is there. A phase that needs a few facts takes
-//! those; from the plan on, most phases need nearly all.
+//! A stage holds references only, and the pipeline makes it when the last of its facts exists. A phase that needs a few facts takes those;
+//! from the plan on, most phases need nearly all.
 
 use super::callgraph::CallGraph;
 use super::info::Info;

@@ -1,4 +1,4 @@
-//! String tables: every name once, in the order in which it is first asked for.
+//! String tables: every name once, in the order of first use.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -62,9 +62,8 @@ impl StringTableBuilder {
         offset
     }
 
-    /// Appends names and writes down their offsets, whether they are there or not. They are given in blocks: for every entry of a block, the
-    /// name whose place it is, if it is to be named. What has a place already keeps it. There can be very many, and every thread
-    /// writes some of the blocks.
+    /// Appends names without looking for duplicates, and records their offsets. They are given in blocks: for every entry of a block, the
+    /// name to append, if it has one. Entries that have an offset keep it. Hot: one per symbol, so threads write blocks in parallel.
     pub fn append_all<'name, Block: Send + Sync, Names: Iterator<Item = Option<&'name str>>>(
         &mut self,
         mut blocks: Vec<(Block, &mut [u32])>,

@@ -1,9 +1,9 @@
 //! Unified: the slots of unified functions and the offsets of unified variables.
 //!
-//! Programs that are linked apart can call each other's functions and share variables if each of those has the same place in all
-//! of them: a slot in a table of stubs that jump to the functions, an offset in a section of variables. An index file gives these
-//! places, by identifiers that the compiler put into the objects (see [`cubin::unified`]). All that a link has to do is to match
-//! the objects' entries with the index, and to move stubs and variables where it says.
+//! Programs that are linked separately can call each other's functions and share variables if each has the same position in all of
+//! them: a slot in a table of stubs that jump to the functions, an offset in a section of variables. An index file assigns these
+//! positions, by identifiers that the compiler put into the objects (see [`cubin::unified`]). The link only matches the objects' entries with
+//! the index, and moves stubs and variables to their positions.
 //!
 //! A relocatable link needs no index: stubs keep sections of their own, variables stay in the order of the objects.
 

@@ -1,9 +1,8 @@
 //! Usage: which entry functions reach what.
 //!
-//! Most attributes are propagated as a maximum or a sum and need no sets (see [`propagate`](super::propagate)), and what a layout needs
-//! to know is mostly of that kind too: a maximum over what a component of the call graph reaches, or how many kernels reach it
-//! ([`PerComponent`]). Few need the sets themselves: which variables a kernel uses together, for instance. Those are made of as little as
-//! possible (`reach.rs`).
+//! Most attributes are propagated as a maximum or a sum and need no sets (see [`propagate`](super::propagate)). Layout mostly needs the same:
+//! a maximum over what a component of the call graph reaches, or the number of kernels that reach it ([`PerComponent`]). Few queries need the
+//! sets themselves, such as the variables that a kernel uses together. Those are kept as small as possible (`reach.rs`).
 //!
 //! A program's only kernel stands for everything: it is taken to reach all live code, whether or not it calls it.
 

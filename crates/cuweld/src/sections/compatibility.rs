@@ -14,7 +14,7 @@ use cubin::compat::Tag;
 use cubin::fast_path;
 use cubin::info::{self, Attribute, Record, format};
 use cubin::release::{Release, Rule};
-use cubin::target::{Variant, Views};
+use cubin::target::{Target, Variant, Views};
 
 /// How the values of objects combine.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
@@ -240,7 +240,7 @@ impl<'data> Output<'_, 'data> {
             let imitates = self.options.imitates(Imitation::FastPathFromInstructions);
             match mask {
                 _ if kept.is_empty() => None,
-                // What is said of code that was compiled for another GPU does not hold for code for the target.
+                // The records of code that was compiled for another GPU do not hold for code for the target.
                 _ if object.sm != target.number => Some(0),
                 // The reference linker gives a bit back when the code that cleared it is left out. It goes by the instructions, which
                 // this linker does not judge: what the compiler says of the whole object always holds.
@@ -251,7 +251,7 @@ impl<'data> Output<'_, 'data> {
         };
         let all = said.iter().filter_map(here).reduce(|all, mask| all & mask);
         all.unwrap_or_else(|| match self.inputs.release().has(Rule::FastPathWithoutCode) {
-            true => fast_path::full_mask(target.number),
+            true => Target::fast_path_mask(target.number),
             false => 0,
         })
     }

@@ -1,4 +1,4 @@
-//! Variables in global and constant memory: input sections of the same name, one behind the other.
+//! Variables in global and constant memory: input sections of the same name, one after the other.
 
 use super::{Bytes, Class, InViews, Memory, SectionKind, Settled, Shape};
 use crate::id::SectionId;

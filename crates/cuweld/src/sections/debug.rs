@@ -1,4 +1,4 @@
-//! Debug information. Where there are two views, that of the machine view is put together by the phase `machine_debug`.
+//! Debug information. Where there are two views, that of the machine view is built by the phase `machine_debug`.
 
 use super::{Bytes, Class, SectionKind, Settled};
 use crate::id::SectionId;
@@ -61,7 +61,7 @@ impl SectionKind for Debug {
     }
 }
 
-/// The machine view of a section, if it was put together anew.
+/// The machine view of a section, if it was rebuilt.
 fn built<'all, 'data>(output: &'all Output<'_, 'data>, part: FileSection) -> Option<&'all MachineContents<'data>> {
     output.machine_debug.of(part.section).filter(|_| part.view == View::Machine)
 }

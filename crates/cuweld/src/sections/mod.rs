@@ -1,7 +1,7 @@
-//! The kinds of output sections, one file each, and what each of them knows of itself.
+//! The kinds of output sections, one file each, with all behaviour of the kind.
 //!
-//! The plan says which sections there are; a kind says whether one of them is needed, where in the file it stands, whether it has a
-//! symbol, what its header holds, and how its bytes come about. Phases ask the kind, and do not know which kinds there are. A new
+//! The plan lists the sections; a kind says whether a section is needed, its class, whether it has a symbol, the fields of its header, and
+//! how its bytes are written. Phases ask the kind, and do not know which kinds exist. A new
 //! kind of section is a new implementation of [`SectionKind`], and a call of `Walk::create` where the merge walk meets it.
 //!
 //! | file | sections |

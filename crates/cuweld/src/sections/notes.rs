@@ -1,5 +1,5 @@
-//! Notes: who made the file, and for which toolkit and virtual architecture; where its code runs; and what the caller or the driver
-//! wants in it besides.
+//! Notes: the linker, toolkit and virtual architecture of the file, where its code runs, and sections that the caller or the driver asks
+//! for.
 
 use super::{Bytes, InViews, SectionKind, Settled, Shape, compatibility};
 use crate::id::SectionId;

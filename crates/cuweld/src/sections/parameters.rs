@@ -1,7 +1,7 @@
-//! The parameter bank of a kernel: its parameters, behind them the slots of textures, and the relocations by which the driver fills
+//! The parameter bank of a kernel: its parameters, after them the slots of textures, and the relocations by which the driver fills
 //! those.
 //!
-//! Where there are two views, only the machine view knows the bank. The Mercury view has a section for the slots alone.
+//! Where there are two views, only the machine view has the bank. The Mercury view has a section for the slots only.
 
 use super::{Class, InViews, Memory, SectionKind, Settled};
 use crate::id::{InputSectionId, SectionId};

@@ -91,7 +91,7 @@ impl SectionKind for ReservedShared {
         output.layout.size(section) + before
     }
 
-    /// In the Mercury view they take room, although they have no contents: the reference linker fills it with what stands behind it
+    /// In the Mercury view they take room, although they have no contents: the reference linker fills it with what follows it
     /// in a file of its own, which is the start of the section headers.
     fn write(&self, output: &Output<'_, '_>, _part: FileSection, _first: usize, out: &mut [u8]) -> cubin::Result<()> {
         let section_names = SectionHeader {

@@ -51,7 +51,7 @@ impl SectionKind for SymbolTable {
         false
     }
 
-    /// The symbols of parameters are local, but come last in the machine view, so that no global symbol is the first behind the locals.
+    /// The symbols of parameters are local, but come last in the machine view, so that no global symbol is the first after the locals.
     fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
         let counts_all = output.numbering.has_machine_entries() && output.inputs.release().has(Rule::Cuda13Files);
         let info = match part.view.is_machine() && counts_all {
@@ -291,7 +291,7 @@ impl Output<'_, '_> {
         }
     }
 
-    /// The size of a function's machine code. Where there are two views, an alias has that of its function, as code made anew has.
+    /// The size of a function's machine code. Where there are two views, an alias has that of its function, as regenerated code has.
     fn machine_size(&self, function: FunctionId, symbol: &Symbol, view: View) -> u64 {
         if view == View::Machine
             && let Some(slot) = self.unified.slot(function)

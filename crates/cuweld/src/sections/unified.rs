@@ -21,7 +21,7 @@ pub struct UnifiedIndexCopy;
 #[derive(Debug)]
 pub struct UnifiedEntries {
     table: UnifiedTable,
-    /// Whether the linker makes it in front of all that inputs have, as in executables those of functions.
+    /// Whether the linker makes it before all that inputs have, as in executables those of functions.
     in_front: bool,
 }
 
@@ -47,7 +47,7 @@ impl UnifiedIndexCopy {
 impl UnifiedEntries {
     /// The name of the section with the entries of functions.
     pub const OF_FUNCTIONS: &str = ".nv.uft.entry";
-    /// Those of functions, in front of all that inputs have.
+    /// Those of functions, before all that inputs have.
     pub const IN_FRONT: Self = Self { table: UnifiedTable::Functions, in_front: true };
     /// What that section starts with.
     pub const SHAPE_IN_FRONT: Shape = Shape::new(SectionType::UNIFIED_FUNCTION_ENTRIES, 0, 32);
@@ -75,7 +75,7 @@ impl UnifiedStubs {
 }
 
 impl SectionKind for UnifiedIndexCopy {
-    /// Behind the index that was given are those that objects bring from an earlier link.
+    /// After the index that was given are those that objects bring from an earlier link.
     fn bytes(&self, output: &Output<'_, '_>, part: FileSection) -> Bytes {
         let mut bytes = output.options.unified_index.as_ref().map(|index| index.bytes().to_vec()).unwrap_or_default();
         for piece in output.plan.sections()[part.section].pieces.iter() {
@@ -94,7 +94,7 @@ impl SectionKind for UnifiedEntries {
         settled.unified.len(self.table) > 0
     }
 
-    /// Those in front of the others lack the link.
+    /// Those before the others lack the link.
     fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
         (if self.in_front { 0 } else { output.symbol_table(part.view) }, 0)
     }

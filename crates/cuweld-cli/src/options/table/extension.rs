@@ -19,31 +19,31 @@ const TOOLS: &[&str] =
 pub(super) const ROWS: &[Row] = &[
     // clang's wrapper of nvlink passes these two on without their values.
     row(Undefined, "undefined", "u", EachIfAny("name"), "Keep this function or variable, whether or not anything refers to it."),
-    row(LinkerKeyword, "z", "z", EachIfAny("keyword"), "Taken and ignored, for callers that address any linker."),
+    row(LinkerKeyword, "z", "z", EachIfAny("keyword"), "Accepted and ignored, for callers that pass linker keywords."),
     row(AllowEmpty, "allow-empty", "", Nothing, "Make an empty file if no input has code or data for the target."),
     row(
         WholeArchive, "whole-archive", "", Nothing,
-        "Take every member of the archives that follow, as is the default.",
+        "Link every member of the archives that follow (the default).",
     ),
     row(
         NoWholeArchive, "no-whole-archive", "", Nothing,
-        "Take only those members of the archives that follow which define a name that is needed.",
+        "Link only those members of the archives that follow which define an undefined symbol.",
     ),
     row(StartLib, "start-lib", "", Nothing, "Treat the objects that follow, up to --end-lib, like members of an archive.")
-        .details("They are taken only if they define a name that is needed."),
+        .details("They are linked only if they define an undefined symbol."),
     row(EndLib, "end-lib", "", Nothing, "End what --start-lib began."),
     row(
         Diagnostics, "diagnostics", "", Takes::Keyword { name: "style", allowed: &["rich", "nvlink", "json"] },
-        "How to write messages.",
+        "The style of messages.",
     )
     .details(
-        "rich is for people, nvlink is word for word the reference's, json is one object per line. The default is nvlink \
+        "rich is cuweld's own, nvlink is word for word the reference's, json is one object per line. The default is nvlink \
          if the program is called nvlink, else rich. The environment variable CUWELD_DIAGNOSTICS changes the default.",
     ),
     row(Color, "color", "", Takes::Keyword { name: "when", allowed: &["auto", "always", "never"] }, "When messages have colours.")
         .details("auto, the default, is for terminals only, and respects NO_COLOR, CLICOLOR and CLICOLOR_FORCE."),
     row(ErrorLimit, "error-limit", "", Number("count"), "Stop after this many errors; 0 for no limit."),
-    row(Explain, "explain", "", Text("code"), "Say more about a message's code, such as CW3108; 'list' shows all codes."),
+    row(Explain, "explain", "", Text("code"), "Explain the code of a message, such as CW3108; 'list' shows all codes."),
     row(Threads, "threads", "", Number("count"), "How many threads to use; the result does not depend on it."),
     row(
         NoCommandLineNote, "no-command-line-note", "", Nothing,
@@ -51,14 +51,14 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(
         Release, "release", "", Takes::Keyword { name: "release", allowed: RELEASES },
-        "The release of CUDA whose rules to follow.",
+        "The release of CUDA whose conventions to follow.",
     )
     .details("Objects of newer releases are refused. The default is the release of the toolkit that the linker is put into (cuweld shim), or the newest that an input names."),
     row(
         Compat, "compat", "", Takes::Keyword { name: "tool", allowed: TOOLS },
-        "Make the file that this tool would make: its release, its note and its defects.",
+        "Make the file that this tool makes, byte for byte: its release, its note and its defects.",
     )
-    .details("Makes results comparable byte for byte. The environment variable CUWELD_COMPAT does the same."),
+    .details("The environment variable CUWELD_COMPAT does the same."),
     row(NoteAs, "note-as", "", Takes::Keyword { name: "tool", allowed: TOOLS }, "The same as --compat, as is CUWELD_NOTE_AS."),
     row(NoteOptions, "note-options", "", Text("text"), "Write this text into the note instead of the options."),
     row(SaveDir, "save-dir", "", Text("folder"), "Copy all inputs and a script that repeats this link into a new folder.")
@@ -66,33 +66,33 @@ pub(super) const ROWS: &[Row] = &[
     row(PrintGcSections, "print-gc-sections", "", Nothing, "Print what was removed because nothing uses it."),
     row(WhyLive, "why-live", "", Each("name"), "Print the chain of references that keeps this name."),
     row(Trace, "trace", "", Nothing, "Print the inputs as they are read."),
-    row(Map, "Map", "Map", Text("file"), "Write what went where to this file.")
+    row(Map, "Map", "Map", Text("file"), "Write a link map to this file.")
         .details("- is standard output, %a in a name the architecture."),
-    row(Report, "report", "", Text("file"), "Write what was linked, what was removed and who is to blame for registers and stack.")
-        .details("HTML, JSON, Markdown or text, as the file's name ends. - is standard output, %a in a name the architecture."),
-    row(Cref, "cref", "", Nothing, "Add a table of who defines and who refers to each name to the map."),
-    row(TimeTrace, "time-trace", "", Text("file"), "Write when each phase ran to this file, for a trace viewer."),
+    row(Report, "report", "", Text("file"), "Write a report: what was linked and removed, and the call paths that force registers and stack.")
+        .details("HTML, JSON, Markdown or text, by the file's extension. - is standard output, %a in a name the architecture."),
+    row(Cref, "cref", "", Nothing, "Add a cross-reference table to the map: where each symbol is defined and referenced."),
+    row(TimeTrace, "time-trace", "", Text("file"), "Write the times of all phases to this file, for a trace viewer."),
     row(
         Toolkit, "toolkit", "", Text("folder"),
         "The CUDA toolkit whose compilers are used for PTX and link-time optimization.",
     ),
     row(Jobs, "jobs", "j", Number("count"), "How many compilers to run at once; the default is one for each processor.")
         .details("Under make, its jobserver is asked for each one beyond the first. The result does not depend on it."),
-    row(Cache, "cache", "", Text("folder"), "Keep what was compiled in this folder, and do not compile it again; off for none.")
+    row(Cache, "cache", "", Text("folder"), "Cache compiled code in this folder; off for no cache.")
         .details(
             "The default is a folder of the user's, and none if the program is called nvlink. The environment variable CUWELD_CACHE does the \
              same, and CUWELD_CACHE_SIZE says how large it may become (2G).",
         ),
     row(
         CompilerLauncher, "compiler-launcher", "", Text("program"),
-        "Put this program, such as sccache, before every command of the assembler.",
+        "Run every command of the assembler through this program, such as sccache.",
     )
     .details("The environment variable CUWELD_COMPILER_LAUNCHER does the same."),
     row(
         Progress, "progress", "", Takes::Keyword { name: "when", allowed: &["never", "auto", "always"] },
         "Show what is being compiled when that takes long: never, always, or if standard error is a terminal.",
     ),
-    row(Finalizer, "finalizer", "", Text("program"), "The program that makes final code for sm_100 and later."),
+    row(Finalizer, "finalizer", "", Text("program"), "The linker that generates machine code for sm_100 and later, where code has to be generated."),
     row(
         MaxUnpacked, "max-unpacked", "", Size("bytes"),
         "Refuse compressed inputs that unpack to more than this; K, M and G are understood.",

@@ -114,7 +114,7 @@ pub enum Id {
     Generate,
 }
 
-/// What stands behind an option's name.
+/// What follows an option's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// Nothing: naming the option switches it on.
@@ -238,11 +238,11 @@ pub enum Origin {
 pub struct Row {
     /// Which option it is.
     pub id: Id,
-    /// Its name behind two dashes.
+    /// Its name after two dashes.
     pub long: &'static str,
-    /// Its name behind one dash, if it has one. Often of several letters.
+    /// Its name after one dash, if it has one. Often of several letters.
     pub short: Option<&'static str>,
-    /// What stands behind the name.
+    /// What follows the name.
     pub takes: Takes,
     /// Whether the value may follow the short name without a blank or `=` between them: `-lm`.
     pub glued: bool,
@@ -275,7 +275,7 @@ impl Row {
         Row { details, ..self }
     }
 
-    /// The option as messages and notes name it: by its short name, behind a dash.
+    /// The option as messages and notes name it: by its short name, after a dash.
     pub fn shortest(&self) -> String {
         match self.short {
             Some(short) => format!("-{short}"),

@@ -89,7 +89,7 @@ pub enum Scope {
 
 /// A name that nothing has.
 ///
-/// The optimizer makes a pattern of a list by putting a `*` in front of it and one behind, and takes it apart only then. With such
+/// The optimizer makes a pattern of a list by putting a `*` before it and one after, and takes it apart only then. With such
 /// names at both ends, those between them mean what they say.
 const NOTHING: &str = "__cuweld_no_such_name";
 

@@ -1,7 +1,7 @@
-//! Who is to blame: the units of a program that link-time optimization could not make.
+//! Blame: finds the units at fault when link-time optimization fails.
 //!
-//! Intermediate code can not be looked into. What can be done is to optimize each unit by itself, which tells what that unit
-//! declares without defining it, or that it crashes the optimizer. That is done only once a link has failed.
+//! The format of LTO-IR is not public. So each unit is optimized separately, which shows the symbols that it leaves undefined, or that it crashes
+//! the optimizer. This is done only after a link has failed.
 
 use super::arguments::{CompileOptions, LinkTimeOptimization};
 use super::{CompilerError, Compilers, IntermediateModule, Optimization, side_by_side};

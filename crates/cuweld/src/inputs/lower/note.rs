@@ -1,5 +1,5 @@
-//! The note of an object that was assembled for debugging names the files that it was made from. During a link these are
-//! temporary ones, whose names say nothing; the reference linker's note does not have them.
+//! The note of an object that was assembled for debugging names its source files. During a link these are temporary files, which the
+//! reference linker's note does not name.
 
 use super::{OBJECT_NAME, PTX_NAME};
 use cubin::elf::{ET_REL, SectionHeader};
@@ -13,7 +13,7 @@ pub(super) fn without_file_names(image: Vec<u8>) -> Vec<u8> {
 
 /// The object with another note, if it has one that names files.
 ///
-/// The new note stands behind everything else, so that nothing has to move: only the linker sees this object.
+/// The new note follows everything else, so that nothing has to move: only the linker sees this object.
 fn rewritten(image: &[u8]) -> Option<Vec<u8>> {
     let file = File::parse(image).ok().filter(|file| file.header().kind == ET_REL)?;
     let index = file.section_named(".note.nv.tkinfo")?;

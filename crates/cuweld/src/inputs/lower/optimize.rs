@@ -1,4 +1,4 @@
-//! Link-time optimization: intermediate code of all units becomes one PTX text, and that becomes code.
+//! Link-time optimization: compiles the LTO-IR of all units to one PTX text, and that to machine code.
 
 use super::super::{Code, Unpacked};
 use super::arguments::{CompileOptions, LinkTimeOptimization, Scope};

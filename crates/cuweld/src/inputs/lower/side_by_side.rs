@@ -1,7 +1,7 @@
-//! Compilers side by side.
+//! Runs compilers in parallel.
 //!
-//! They run in processes of their own for seconds, so that the threads which wait for them are not those that share the linker's own
-//! work: there are as many as compilers may run at once, however few processors there are.
+//! They run in separate processes for seconds. The threads that wait for them are not those of the linker's pool: their number is that of
+//! compilers that may run at once, however few processors there are.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,6 @@
-//! Mercury: whether the finalizer of the release that is followed takes the Mercury code of the objects.
+//! Mercury: whether the finalizer of the chosen release supports the version of the objects' Mercury code.
 //!
-//! This linker keeps the machine code that the compiler made, whatever its version. The reference linker makes it anew.
+//! This linker keeps the compiler's machine code, whatever its version. The reference linker regenerates it.
 
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::options::{Options, ReleaseChoice};

@@ -1,4 +1,4 @@
-//! Admission: whether the objects may be linked with each other, and as the options say.
+//! Admission: whether the objects may be linked together, under the given options.
 
 mod mercury;
 mod tensor_memory;

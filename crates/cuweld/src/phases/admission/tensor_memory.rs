@@ -31,7 +31,7 @@ const VARIABLES: [(&str, Convention); 5] = [
 /// Records of functions that use tensor memory.
 const USES: [Attribute; 2] = [Attribute::TCGEN05_1CTA_USED, Attribute::TCGEN05_2CTA_USED];
 
-/// Refuses objects that follow another convention than the first. It is said once per variable, and per function that uses tensor memory.
+/// Rejects objects that follow another convention than the first. It is reported once per variable, and per function that uses tensor memory.
 pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
     if options.target.views == Views::One {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Versions: whether there are objects at all, and whether they ask for more of the driver than they may.
+//! Versions: whether there are objects at all, and whether they need a newer driver interface than is allowed.
 
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::options::{OnEmpty, Options};

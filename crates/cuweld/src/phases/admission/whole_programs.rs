@@ -6,7 +6,8 @@
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
 use crate::imitations::Imitation;
 use crate::options::Options;
-use crate::phases::load::{Inputs, OLDEST_WHOLE_PROGRAM};
+use crate::phases::load::Inputs;
+use cubin::release::Release;
 
 /// Checks what whole programs are linked with.
 pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Result<(), Failure> {
@@ -14,10 +15,8 @@ pub fn check(inputs: &Inputs<'_>, options: &Options, report: &mut Report) -> Res
     if !files().any(|object| object.is_whole_program) {
         return Ok(());
     }
-    let oldest = match options.imitates(Imitation::WholeProgramsOfOneRelease) {
-        true => inputs.release().toolkit.into(),
-        false => OLDEST_WHOLE_PROGRAM,
-    };
+    let oldest = if options.imitates(Imitation::WholeProgramsOfOneRelease) { inputs.release() } else { Release::oldest() };
+    let oldest = u32::from(oldest.toolkit);
     if let Some(old) = files().find(|object| object.toolkit.is_none_or(|toolkit| toolkit < oldest)) {
         let headline = format!("'{}' was made by an older toolkit, and a whole program (-ewp) is linked", old.name);
         return report.fatal(Diagnostic::new(Message::OldWholeProgram { file: old.name.into() }).headline(headline));

@@ -1,7 +1,7 @@
-//! Addresses: that position-independent code loads none of a function that was removed.
+//! Addresses: that position-independent code does not load the address of a removed function.
 //!
-//! Such code names places in a bank of addresses that its object has, and the bank has the addresses that dead code loads, too. Other
-//! references to functions that were removed are found where relocations are decided on.
+//! Such code refers to slots in its object's bank of addresses, which also has the addresses that dead code loads. Other references to
+//! removed functions are found when relocations are decided.
 
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId};

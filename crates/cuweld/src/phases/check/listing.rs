@@ -1,4 +1,4 @@
-//! Listings: what `-v`, `-dump-callgraph` and `-dot` tell.
+//! Listings: the output of `-v`, `-dump-callgraph` and `-dot`.
 
 use super::Facts;
 use crate::diagnostics::{Expansion, Message, Report, printable};
@@ -134,24 +134,24 @@ impl Facts<'_, '_> {
             Some(needs) => (needs.registers, needs.stack.map_or(own.frame, |stack| stack as u32)),
             None => (own.registers, if self.options.knows_all_callees() { own.frame } else { 0 }),
         };
-        let sections = self.plan.function(kernel);
+        let (sections, has_banks) = (self.plan.function(kernel), self.options.linked().has_banks);
         let size = |section: Option<_>| section.map_or(0, |section| self.layout.size(section));
         let mut text = format!(
             "used {registers} registers, used {barriers} barriers, {} stack, {} bytes smem, ",
             stack.cast_signed(),
-            match self.options.lays_out_kernels() && !self.options.linked().has_banks {
+            match self.options.lays_out_kernels() && !has_banks {
                 true => self.layout.shared().used_by(kernel),
                 false => size(sections.shared),
             }
         );
-        if sections.parameters.is_some() && self.options.linked().has_banks {
+        if sections.parameters.is_some() && has_banks {
             _ = write!(text, "{} bytes cmem[0], ", size(sections.parameters));
         }
-        if size(sections.constants) > 0 && self.options.linked().has_banks {
+        if size(sections.constants) > 0 && has_banks {
             _ = write!(text, "{} bytes cmem[2], ", size(sections.constants));
         }
         text.push_str("0 bytes lmem");
-        if self.options.linked().has_banks {
+        if has_banks {
             let kinds = self.texture_slots(kernel);
             for kind in [SymbolKind::TEXTURE, SymbolKind::SURFACE, SymbolKind::SAMPLER] {
                 let count = kinds.iter().filter(|&&slot| slot == kind).count();

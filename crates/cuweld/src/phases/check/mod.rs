@@ -1,4 +1,4 @@
-//! Check: everything that is wrong with the program as a whole, and what is listed of it. All of it is said before the link ends.
+//! Check: errors of the program as a whole, and its listings. All errors are reported before the link ends.
 
 mod addresses;
 mod listing;

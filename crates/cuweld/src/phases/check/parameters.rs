@@ -1,4 +1,4 @@
-//! Parameters: kernels with more of them than objects of old toolkits allow.
+//! Parameters: kernels with more parameter bytes than objects of old toolkits support.
 
 use crate::diagnostics::{Diagnostic, Message, Report};
 use crate::phases::explain;
@@ -20,8 +20,7 @@ pub fn check(planned: &Planned<'_, '_>, report: &mut Report) {
             explain::clash::shown(kernel),
             old.name
         );
-        report.add(
-            Diagnostic::new(Message::LargeParameters {}).headline(headline).hint("compile all objects with CUDA 12.1 or later"),
-        );
+        let hint = format!("compile all objects with CUDA {}.{} or later", large.toolkit / 10, large.toolkit % 10);
+        report.add(Diagnostic::new(Message::LargeParameters {}).headline(headline).hint(hint));
     }
 }

@@ -1,8 +1,7 @@
-//! Registers: kernels whose limit a function they call exceeds, and the listing of the call graph.
+//! Registers: kernels whose register limit a callee exceeds, and the listing of the call graph.
 //!
 //! A kernel's register count is raised by one callee after the other, in the order of their code. Each step that exceeds the
-//! kernel's limit is an error of its own; the listing shows every step. Only these two need the steps, so they are not taken
-//! otherwise.
+//! kernel's limit is a separate error; the listing shows every step. Only these two need the steps, so they are computed only for them.
 
 use super::Facts;
 use crate::demangle::demangle;

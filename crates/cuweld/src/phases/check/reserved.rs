@@ -1,4 +1,4 @@
-//! Reserved: functions that use the reserved part of shared memory, although there is to be none (`-disable-smem-reservation`).
+//! Reserved: functions that use the reserved part of shared memory although it is disabled (`-disable-smem-reservation`).
 
 use super::Facts;
 use crate::diagnostics::{Message, Report};

@@ -1,4 +1,4 @@
-//! Undefined: symbols that live code needs and no input defines, nor the [driver](crate::driver).
+//! Undefined: symbols that live code refers to and that neither an input nor the [driver](crate::driver) defines.
 
 use crate::diagnostics::{Message, Report};
 use crate::driver::is_driver_function;

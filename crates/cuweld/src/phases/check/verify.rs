@@ -1,8 +1,8 @@
-//! Verify: that the program is whole before it is written.
+//! Verify: that the program is complete before it is written.
 //!
-//! Every live function must have code, or be one that the driver defines, and it must be known how many registers it uses. Other phases
-//! see to that; this one makes sure that no mistake of theirs, and no object that contradicts itself, ends in a file that fails when it
-//! runs. References to functions that were removed are found where relocations are decided on.
+//! Every live function must have code or be defined by the driver, and its register count must be known. Other phases ensure that; this one
+//! guarantees that neither a defect of theirs nor an inconsistent object leads to a file that fails when it runs. References to removed
+//! functions are found when relocations are decided.
 
 use crate::diagnostics::{Failure, Message, Report};
 use crate::driver::is_driver_function;

@@ -1,6 +1,6 @@
-//! Why live: which chain of calls keeps a function, or who uses a variable; and what became of every function.
+//! Why live: the call path that keeps a function, or the users of a variable; and the account of every function.
 //!
-//! What is needed for reasons is gathered once, in time linear in the call graph: there may be as many questions as functions.
+//! The data for all reasons is computed once, in time linear in the call graph: there may be as many queries as functions.
 
 use super::Facts;
 use crate::account::{Account, Accounted, Outcome};
@@ -65,7 +65,7 @@ fn list_removed(account: &Account, report: &mut Report) {
 }
 
 impl Facts<'_, '_> {
-    /// What became of the code of every function.
+    /// The fate of the code of every function.
     fn account(&self) -> Account {
         let reasons = Reasons::new(self);
         let mut functions = Vec::new();
@@ -137,7 +137,7 @@ enum Reason {
     },
 }
 
-/// How much of a call path is told.
+/// How much of a call path is printed.
 #[derive(Clone, Copy)]
 enum Length {
     WholePath,

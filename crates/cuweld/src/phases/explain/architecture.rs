@@ -1,4 +1,4 @@
-//! Objects for another architecture: what they are for, and who would take them.
+//! Objects for another architecture: their target, and the targets that accept them.
 
 use crate::diagnostics::{Diagnostic, Message};
 use cubin::target::{Target, Variant};
@@ -15,10 +15,10 @@ pub fn describe(message: Message, file: &str, target: &Target, number: u32, acce
         .headline(format!("'{file}' holds code for sm_{number}{letter}, which does not run on {}", target.name));
     let wanted = target.name;
     match takers.as_slice() {
-        [] if Target::all().iter().all(|known| known.number > number) => {
-            diagnostic.hint(format!("CUDA 12.9 was the last toolkit for sm_{number}; compile it for the target: nvcc -arch={wanted}"))
-        }
-        [] => diagnostic.hint(format!("compile it for the target: nvcc -arch={wanted}")),
+        [] => diagnostic.hint(match Target::last_toolkit(number) {
+            Some(last) => format!("CUDA {last} was the last toolkit for sm_{number}; compile it for the target: nvcc -arch={wanted}"),
+            None => format!("compile it for the target: nvcc -arch={wanted}"),
+        }),
         [first, ..] => diagnostic.also(format!("it can be linked for {}", takers.join(", "))).hint(format!(
             "compile it for the target (nvcc -arch={wanted}, or one more -gencode), or link for a GPU that takes it (-arch={first})"
         )),

@@ -1,4 +1,4 @@
-//! Clashes: both sides of what does not fit together.
+//! Clashes: both definitions of a conflict.
 
 use super::{bytes, prototype};
 use crate::demangle::demangle;

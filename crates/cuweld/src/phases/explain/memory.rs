@@ -1,4 +1,4 @@
-//! Memories that are too small: what fills them.
+//! Exceeded memories: their largest users.
 
 use super::{bytes, first_few};
 use crate::demangle::demangle;

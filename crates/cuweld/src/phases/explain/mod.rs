@@ -1,7 +1,7 @@
-//! Explain: what people need to know to act on a message, beyond the fact itself.
+//! Explain: the context that people need to act on a message.
 //!
-//! Everything here is found out only once a message has to be made, from what the phases know anyway: who refers to a missing
-//! name, on which path a kernel calls a function, which variables fill a memory.
+//! It is computed only when a message is made, from the facts of the phases: who refers to an undefined symbol, on which path a kernel calls a
+//! function, which variables fill a memory.
 
 pub mod architecture;
 pub mod clash;

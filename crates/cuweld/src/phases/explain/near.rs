@@ -1,4 +1,4 @@
-//! Names that are nearly the same.
+//! Similar names.
 
 use crate::diagnostics::edit_distance;
 

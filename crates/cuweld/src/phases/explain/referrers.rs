@@ -1,4 +1,4 @@
-//! Who refers to a name.
+//! The code and data that refer to a symbol.
 
 use crate::demangle::demangle;
 use crate::id::{FileId, InputSectionId, InputSymbolId, SymbolId};

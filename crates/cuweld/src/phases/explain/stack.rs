@@ -1,4 +1,4 @@
-//! Stack sizes that can not be known: which kernels have one, and what they run into.
+//! Unknown stack sizes: the kernels that have one, and the recursion that they reach.
 
 use super::{first_few, path};
 use crate::demangle::demangle;

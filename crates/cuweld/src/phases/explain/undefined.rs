@@ -1,4 +1,4 @@
-//! Undefined references: who refers to the name, and what was perhaps meant.
+//! Undefined references: who refers to the symbol, and which name was probably meant.
 
 use super::referrers::Referrers;
 use super::{first_few, near};

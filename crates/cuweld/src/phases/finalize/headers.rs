@@ -1,4 +1,4 @@
-//! Headers: where each section stands in the file, and what the driver loads.
+//! Headers: the file offset of each section, and the segments that the driver loads.
 
 use super::names::SECTION_NAMES_ROOM;
 use super::segments::{self, TABLE_ALIGN};
@@ -8,7 +8,7 @@ use crate::sections::{Class, InViews};
 use crate::views::{View, mercury_kind};
 use cubin::elf::{
     ABI_VERSION_CUDA_12, ABI_VERSION_CUDA_13, CLASS_64, DATA_LSB, EM_CUDA, ET_EXEC, ET_REL, Header, OS_ABI_CUDA_12,
-    OS_ABI_CUDA_13, ProgramHeader, SHF_CUDA_MERCURY, SHT_NOBITS, SHT_PROGBITS, SectionHeader,
+    OS_ABI_CUDA_13, ProgramHeader, SHF_CUDA_MERCURY, SectionHeader,
 };
 use cubin::section::SectionType;
 use cubin::target::Variant;
@@ -117,7 +117,7 @@ impl Output<'_, '_> {
         note.min(0xff) << 24 | target.number << 8 | u32::from(target.machine_flags)
     }
 
-    /// Bytes that are left free in front of the section with this number.
+    /// Bytes that are left free before the section with this number.
     fn room_before(&self, number: u32) -> u64 {
         match number {
             _ if !self.numbering.has_two_views() || self.is_compact() => 0,
@@ -157,14 +157,8 @@ impl Output<'_, '_> {
         }
     }
 
-    /// An executable has plain types where a relocatable file tells the memories apart.
+    /// The type of a section in the file, outside of the Mercury view.
     pub(super) fn type_in_file(&self, section_type: SectionType) -> SectionType {
-        match section_type {
-            _ if !self.options.is_for_driver() => section_type,
-            SectionType::SHARED | SectionType::GLOBAL | SectionType::RESERVED_SHARED => SectionType(SHT_NOBITS),
-            SectionType::GLOBAL_INIT => SectionType(SHT_PROGBITS),
-            constants if constants.constant_bank().is_some() => SectionType(SHT_PROGBITS),
-            other => other,
-        }
+        if self.options.is_for_driver() { section_type.in_executable() } else { section_type }
     }
 }

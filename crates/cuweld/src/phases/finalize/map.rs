@@ -1,4 +1,4 @@
-//! The map: which sections the file has, from which objects their pieces come, and where names are in them.
+//! The link map: the sections of the file, the objects of their pieces, and the symbols in them.
 
 use super::Finished;
 use crate::demangle::demangle;
@@ -80,7 +80,7 @@ impl Finished<'_, '_> {
         symbols
     }
 
-    /// Which objects define and mention each name, the one whose definition counts first.
+    /// The objects that define or mention each name, the one with the prevailing definition first.
     fn cross_references(&self, text: &mut String) {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
         let mut mentions: IdMap<SymbolId, Vec<(FileId, bool)>> = IdMap::default();

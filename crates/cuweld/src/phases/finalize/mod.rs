@@ -1,4 +1,4 @@
-//! Finalize: headers, and everything that the file is written from. What a section holds is known to its [kind](crate::sections).
+//! Finalize: headers, and everything that the file is written from. The contents of a section are up to its [kind](crate::sections).
 
 mod headers;
 mod map;
@@ -87,7 +87,7 @@ pub fn finalize<'facts, 'data>(facts: Facts<'facts, 'data>, named: Named) -> Fin
     });
     let (mut bodies, mut headers) = (Vec::new(), Vec::new());
     rayon::iter::once((Body::Nowhere, SectionHeader::default())).chain(sections).unzip_into_vecs(&mut bodies, &mut headers);
-    // Behind the null section, every file starts with the two tables of names.
+    // After the null section, every file starts with the two tables of names.
     for ((body, header), table) in bodies.iter_mut().zip(&mut headers).skip(1).zip([section_names, symbol_names]) {
         header.size = table.len() as u64;
         *body = Body::Made(table);

@@ -1,6 +1,6 @@
 //! Names: the offset of every name in the two string tables.
 //!
-//! Where a file has two views, the tables are those of the [linked](crate::phases::names) view with the other one's names behind
+//! Where a file has two views, the tables are those of the [linked](crate::phases::names) view with the other one's names after
 //! them: in the table of section names, the machine's name of a section is written over the linked one (it is never longer), and
 //! the linked one follows again, in full, with those of all other sections of that view; in the table of symbol names, the
 //! machine's names of sections follow.
@@ -17,7 +17,7 @@ use crate::phases::strings::StringTableBuilder;
 use crate::sections::InViews;
 use crate::views::{self, View};
 
-/// Bytes behind the names of sections in files with two views: room for the names of two tables that are hardly ever there.
+/// Bytes after the names of sections in files with two views: room for the names of two tables that are hardly ever there.
 pub const SECTION_NAMES_ROOM: u64 = 36;
 
 /// Where the names are.
@@ -35,7 +35,7 @@ pub struct Names {
     mercury_sections: IdVec<SectionId, u32>,
     /// The size of the table of section names, before it gets those of the Mercury view.
     pub linked_section_names: u64,
-    /// Bytes that stay free behind the table of symbol names.
+    /// Bytes that stay free after the table of symbol names.
     pub room: u64,
 }
 

@@ -1,7 +1,7 @@
 //! Segments: what the driver loads.
 //!
 //! A file with one view has two segments, one for constants and code, one for data; the table that says so is a segment as well, and
-//! the last. A file with two views has a segment for every run of sections that are loaded alike, behind that of the table.
+//! the last. A file with two views has a segment for every run of sections that are loaded alike, after that of the table.
 
 use crate::sections::Class;
 use cubin::elf::{PF_R, PF_W, PF_X, PT_LOAD, PT_PHDR, ProgramHeader, SectionHeader};

@@ -1,8 +1,7 @@
 //! Writing the file: into one buffer, or part by part.
 //!
-//! All sizes are known before the first byte is written, so what the file consists of are disjoint slices, in file order, that can be
-//! written on any number of threads. A file that goes somewhere else anyhow is never in memory as a whole: while one part of it
-//! is on its way, the next one is made.
+//! All sizes are known before the first byte is written, so the file consists of disjoint slices, in file order, that any number of threads
+//! can write. A file that is written to disk is never in memory as a whole: while one part is written out, the next one is made.
 
 use super::{Body, Finished};
 use crate::phases::number::FileSection;
@@ -167,7 +166,7 @@ impl Finished<'_, '_> {
                 Body::FromFacts => {
                     let part = self.file_section(number);
                     let pieces = self.facts.plan.sections()[part.section].kind.unchanged(&self.facts, part)?;
-                    // Many small ones are put together first.
+                    // Many small ones are built first.
                     (pieces.len() as u64 * SMALL <= size).then_some(pieces)
                 }
                 Body::Nowhere | Body::Shared => None,

@@ -1,4 +1,4 @@
-//! Records as they are written, but for the numbers of symbols, which are not known yet.
+//! Encoded records, except for symbol numbers, which are not known yet.
 
 use crate::id::{FunctionId, Id};
 use crate::phases::number::Numbering;
@@ -8,7 +8,7 @@ use cubin::info::{Attribute, HEADER_SIZE, Record, format};
 use cubin::target::Views;
 use rayon::prelude::*;
 
-/// Records, one behind the other.
+/// Records, one after the other.
 #[derive(Debug, Default)]
 pub struct Encoded {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Limits: memories that are too small for what the program puts there.
+//! Limits: memories that the program exceeds.
 
 use super::Facts;
 use super::shared::{self, SharedLayout};

@@ -1,4 +1,4 @@
-//! Layout: addresses in the memories that the linker lays out, and the final sizes of everything that has one.
+//! Layout: offsets in the memories that the linker lays out, and the final sizes of all sections.
 
 mod limits;
 mod shared;
@@ -86,7 +86,7 @@ pub fn layout(facts: &Facts<'_, '_>, report: &mut Report) -> Result<Layout, Fail
 
     let mut commons = IdMap::default();
     if let (Some(section), true) = (facts.plan.global_zero(), !facts.options.keeps_relocations()) {
-        // Behind everything that has an offset already, the newest first.
+        // After everything that has an offset already, the newest first.
         for symbol in facts.resolution.commons().collect::<Vec<_>>().into_iter().rev() {
             let row = &facts.resolution.symbols()[symbol];
             let needed = row.common_align.map_or(1, |align| u64::from(align.get()));

@@ -5,15 +5,15 @@
 //! Every kernel has a shared memory of its own, which starts at offset 0 of the shared window. A variable that only one kernel reaches
 //! (directly or through the functions that it calls) gets an offset among that kernel's own variables. A variable that several kernels reach
 //! must have the same offset in all of them, because the code that refers to it exists once. And dynamic shared memory (`extern __shared__`)
-//! has to start behind everything else in each kernel that reaches it, again at one offset per function that refers to it.
+//! has to start after everything else in each kernel that reaches it, again at one offset per function that refers to it.
 //!
 //! # The layout
 //!
 //! 1. Variables with several users form the *pool*, which every kernel's memory starts with. Two of them may overlap if no kernel
 //!    uses both: from the largest to the smallest, each is put into the first group in which it shares no kernel with anyone, and the
 //!    groups are placed one after the other. (This is a greedy colouring of the interference graph, whose nodes are variables.)
-//! 2. A kernel's own variables, the widest alignment first, start behind the last pool variable that the kernel itself reaches.
-//! 3. Dynamic shared memory starts at the next multiple of 16 behind all of that. Where a function that refers to it is reached by several
+//! 2. A kernel's own variables, the widest alignment first, start after the last pool variable that the kernel itself reaches.
+//! 3. Dynamic shared memory starts at the next multiple of 16 after all of that. Where a function that refers to it is reached by several
 //!    kernels, they agree on the largest such offset; kernels that share such functions in a chain all get the same one.
 //!
 //! A variable that no code refers to is removed. One that only dead code refers to is not: it goes to the pool, where it interferes with
@@ -336,7 +336,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
         }
     }
 
-    /// Dynamic shared memory, behind all else.
+    /// Dynamic shared memory, after all else.
     fn lay_out_dynamic(&mut self) {
         let null_pointer = u64::from(self.facts.options.reserve_null_pointer);
         let is_debugged = self.is_debugged();
@@ -359,7 +359,7 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             }
         }
         layout.shown_dynamic = layout.largest_dynamic.filter(|_| is_debugged);
-        // It has no address of its own unless a debugger is shown one. A reserved part in front of a pool hides that: it has a symbol.
+        // It has no address of its own unless a debugger is shown one. A reserved part before a pool hides that: it has a symbol.
         let is_hidden = self.layout.has_pool && self.linked_reserved() > 0;
         self.layout.names_dynamic = self.layout.shown_dynamic.is_some() || is_hidden;
     }

@@ -2,7 +2,7 @@
 //!
 //! Code names a texture by the offset of a slot in the kernel's parameter bank, and the driver fills the slot. The code of a device
 //! function exists once, so the slots have to be at the same offset in every kernel: all references of the program, used or not,
-//! have one common layout, which starts behind the largest parameter bank of all kernels. Kernels that reach no texture do
+//! have one common layout, which starts after the largest parameter bank of all kernels. Kernels that reach no texture do
 //! without it.
 
 use super::Facts;

@@ -1,4 +1,4 @@
-//! Which kernels may be launched: by all names, or by patterns, of which there may be as many as kernels.
+//! Which kernels may be launched, by names or patterns, of which there may be as many as kernels.
 
 use crate::options::KernelRoots;
 use crate::pattern;

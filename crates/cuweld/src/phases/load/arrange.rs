@@ -1,7 +1,7 @@
 //! Which view the sections of an object belong to, and how they are numbered.
 //!
-//! The sections that are linked come first, in the order of the file; those that are only the machine's side of them come
-//! behind, so that a walk over the linked ones never meets them. See [`views`](crate::views) for what the two views are.
+//! The sections of the linked view come first, in file order; their twins of the machine view come last, so that a walk over the linked ones
+//! never meets them. [`views`](crate::views) describes the two views.
 
 use crate::id::{Id, InputSectionId};
 use crate::views::{self, CAPSULE_PREFIX, MERCURY_PREFIX};
@@ -75,7 +75,7 @@ impl Arrangement {
         &self.order
     }
 
-    /// How many sections are linked; the others are behind them.
+    /// How many sections are linked; the others are after them.
     pub(super) fn linked(&self) -> usize {
         self.linked
     }

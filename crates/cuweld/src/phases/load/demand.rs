@@ -1,4 +1,4 @@
-//! Which inputs take part: some are only there in case they are needed.
+//! Which inputs take part: some are linked only if they define an undefined symbol.
 
 use super::{Input, InputSymbol, ObjectFile, Place};
 use crate::driver::is_driver_function;
@@ -83,7 +83,7 @@ fn is_definition(symbol: &InputSymbol<'_>) -> bool {
 
 /// The search for objects that define what is missing.
 ///
-/// It goes over the objects in rounds, each in link order: what one of them mentions is looked for in those behind it first, and in
+/// It goes over the objects in rounds, each in link order: what one of them mentions is looked for in those after it first, and in
 /// those before it in the next round. Only those that define a name which was mentioned are looked at.
 #[derive(Default)]
 struct Search<'data> {

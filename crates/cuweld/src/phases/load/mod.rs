@@ -2,8 +2,8 @@
 //!
 //! Raw ELF indices end here. What leaves this phase is one table of sections and one of symbols over all objects, whose
 //! cross references are ids that are known to be good: a symbol's section, a relocation's symbol and the bytes it patches,
-//! the function an attribute speaks of. An object that lies about any of them is refused here, by name, section and
-//! offset, so that no later phase has to doubt its input.
+//! the function of an attribute record. An object that is wrong about any of them is rejected here, by name, section and
+//! offset, so that later phases can trust their input.
 
 mod arrange;
 mod demand;
@@ -12,7 +12,6 @@ mod rows;
 mod variables;
 
 pub use demand::Demand;
-pub use read::OLDEST_WHOLE_PROGRAM;
 pub use rows::LeastMemory;
 pub use variables::{Stretch, Variables};
 
@@ -98,11 +97,11 @@ pub struct ObjectFile<'data> {
     pub sections: IdRange<InputSectionId>,
     /// The machine's side of those, where the object has two views of the program.
     pub machine_sections: IdRange<InputSectionId>,
-    /// How many of the machine's side stand in front of `.nv.compat` in the file, where it has that and two views.
+    /// How many of the machine's side stand before `.nv.compat` in the file, where it has that and two views.
     pub in_front_of_compatibility: Option<usize>,
     /// Its symbols.
     pub symbols: IdRange<InputSymbolId>,
-    /// Those of them that are functions, in order, but for inner ones: these come behind the function whose code they are part of.
+    /// Those of them that are functions, in order, but for inner ones: these come after the function whose code they are part of.
     pub functions: Vec<InputSymbolId>,
     /// Those of them that are plain variables, in order.
     pub variables: Vec<Variables>,

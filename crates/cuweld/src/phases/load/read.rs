@@ -99,9 +99,6 @@ pub(super) fn read<'data>(
     reader.read(input, rows).map(Some).map_err(damaged)
 }
 
-/// The oldest toolkit whose conventions for whole programs (`-ewp`) are known.
-pub const OLDEST_WHOLE_PROGRAM: u32 = 130;
-
 /// What helps where code would have to be generated.
 const COMPILE_OR_HAND_OVER: &str = "compile it for the target, or name the toolkit's linker with --finalizer";
 
@@ -202,7 +199,7 @@ impl<'data> Reader<'_, 'data> {
         Ok(file)
     }
 
-    /// How many sections of the machine's side stand in front of `.nv.compat`.
+    /// How many sections of the machine's side stand before `.nv.compat`.
     fn in_front_of_compatibility(&self, sections: &[InputSection<'data>]) -> Option<usize> {
         let (linked, machine) = self.arrangement.order().split_at_checked(self.arrangement.linked())?;
         let mut numbered = linked.iter().zip(sections).filter(|_| self.views == Views::Two);
@@ -241,7 +238,7 @@ impl<'data> Reader<'_, 'data> {
     }
 
     /// Checks every attribute record, and notes the two that concern all functions with their symbols. Gives the functions that are
-    /// said to need a stack of unknown size.
+    /// recorded as having an unknown stack size.
     fn read_attributes(
         &self,
         sections: &[InputSection<'data>],

@@ -1,4 +1,4 @@
-//! The tables that objects are read into, and the part of them that is one object's.
+//! The tables that objects are read into, and the rows of one object.
 
 use super::{CallRecord, Homeless, InputSection, InputSymbol, MachineSymbol, ObjectFile, Role, Variables};
 use crate::id::{Id, IdRange, InputSectionId, InputSymbolId};

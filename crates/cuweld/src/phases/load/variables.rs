@@ -1,10 +1,10 @@
-//! Plain variables: hot, so later phases take many at a time.
+//! Plain variables, in ranges: hot, so later phases handle a whole range at a time.
 
 use super::{InputSymbol, ObjectFile, Role, is_shared};
 use crate::id::{IdRange, IdSet, InputSectionId, InputSymbolId};
 use cubin::symbol::{Binding, SymbolKind};
 
-/// Global symbols one behind the other which are variables in one section of the whole module. There is nothing about them that depends
+/// Global symbols one after the other which are variables in one section of the whole module. There is nothing about them that depends
 /// on functions, and are hot: one per variable of every input.
 #[derive(Copy, Clone, Debug)]
 pub struct Variables {
@@ -74,7 +74,7 @@ impl Symbols {
         }
     }
 
-    /// Moves inner functions behind the function whose code they are part of, which in turn comes before the first of them. `Err`: one
+    /// Moves inner functions after the function whose code they are part of, which in turn comes before the first of them. `Err`: one
     /// that is part of no other.
     pub(super) fn place_inner_functions(
         &mut self,

@@ -9,7 +9,7 @@
 //! When a definition of a function was replaced whose code had no relocations, the linked view still has the FDEs of both definitions.
 //! The reference linker makes those of the machine view from them: the function's first FDE gets the rules of all, location by location
 //! (the last rule prevails, and locations between Mercury instructions are passed over), and keeps its CIE; all others become empty, and
-//! keep the length of the Mercury code. Debuggers have no use for that; it is imitated where files are compared. The right thing is the
+//! keep the length of the Mercury code. Debuggers have no use for that; it is imitated with `--compat`. The right thing is the
 //! FDE of the prevailing definition, at the same offset.
 
 use super::{Change, Draft, DraftPiece, Facts, Moved, Parts, Subject, word32, word64};
@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-/// Behind the length of a record.
+/// After the length of a record.
 const LENGTH_END: usize = 12;
 /// Where an FDE has the address of its function.
 const ADDRESS: usize = 20;
@@ -79,7 +79,7 @@ fn read(data: &[u8]) -> impl Iterator<Item = Frame<'_>> {
     })
 }
 
-/// Frames of the output, as they are put together.
+/// Frames of the output, as they are built.
 #[derive(Default)]
 struct Frames<'data> {
     parts: Parts<'data>,
@@ -95,7 +95,7 @@ impl<'data> Frames<'data> {
         self.parts.size + self.together.1.len() as u64
     }
 
-    /// Appends an FDE, behind its CIE unless that is the last one, and returns where it starts.
+    /// Appends an FDE, after its CIE unless that is the last one, and returns where it starts.
     fn push(&mut self, frame: &Frame<'data>) -> u64 {
         self.begin(frame, frame.fde.len());
         self.push_bytes(frame.data, frame.fde.clone())
@@ -162,7 +162,7 @@ struct Source<'data> {
 type Described<'data> = (Frame<'data>, Option<Subject>);
 
 impl<'data> Facts<'_, 'data> {
-    /// Puts together a section of frames.
+    /// Builds a section of frames.
     pub(super) fn frames(&self, section: &OutputSection<'_>) -> Draft<'data> {
         let pieces: Vec<InputSectionId> = section.pieces.iter().map(|piece| piece.section).collect();
         let source = |&linked: &InputSectionId| {
@@ -201,7 +201,7 @@ impl<'data> Facts<'_, 'data> {
                         frames.push_made(linked, with_program(linked.fde(), &[]))
                     }
                     None if !subject.is_current => continue,
-                    // What is not made anew is as in the Mercury view, where the frame of a stub has no program.
+                    // What is not rebuilt is as in the Mercury view, where the frame of a stub has no program.
                     None if matches!(stub, Some((_, Some(_)))) => frames.push_made(frame, with_program(frame.fde(), &[])),
                     None => frames.push(frame),
                 };
@@ -302,7 +302,7 @@ fn with_program(fde: &[u8], program: &[u8]) -> Vec<u8> {
 struct Step<'data> {
     /// The location, in units of the CIE's code alignment factor.
     place: u64,
-    /// What holds from here on; empty where nothing new is said.
+    /// The rules from here on; empty if they do not change.
     rule: &'data [u8],
 }
 
@@ -388,7 +388,7 @@ fn uleb128(bytes: &[u8], at: &mut usize) -> usize {
             return value;
         }
     }
-    // Cut off: behind the end.
+    // Cut off: after the end.
     *at = bytes.len() + 1;
     value
 }

@@ -1,12 +1,12 @@
 //! Line tables: which line of a source an instruction is from.
 //!
-//! A table is a header and sequences, one for each function, which start by setting the function's address. A sequence is a small program that
-//! makes rows: move on in the code, move on in the source, make a row. Of each object, the machine's side has the header, and the
-//! sequences of live functions, in the order of their symbols.
+//! A table is a header and one sequence per function, which starts by setting the function's address. A sequence is a line program: advance
+//! the address, advance the line, append a row. For each object, the machine view has the header and the sequences of live functions, in the order
+//! of their symbols.
 //!
-//! When a definition of a function was replaced whose code had no relocations, the reference linker keeps its sequence as well, and places its rows in
-//! the code of the prevailing definition: where their Mercury instructions would be, or the next ones. Debuggers would find two
-//! lines for each instruction. It is imitated where files are compared; otherwise the sequence is left out.
+//! If a replaced definition of a function had no relocations in its code, the reference linker keeps its sequence as well, and places its rows
+//! in the code of the prevailing definition: where their Mercury instructions would be, or the next ones. Debuggers would find two lines for
+//! each instruction. This is imitated with `--compat`; otherwise the sequence is left out.
 
 use super::{Facts, Moved, Subject, word32};
 use crate::id::{FileId, InputSectionId, InputSymbolId};
@@ -185,7 +185,7 @@ impl Encoding {
 
 /// Opcodes of sequences that are read here. The lengths of all are in the table's header, but compilers use no others.
 mod opcode {
-    /// An instruction with its length behind it.
+    /// An instruction with its length after it.
     pub const EXTENDED: u8 = 0;
     pub const COPY: u8 = 1;
     pub const ADVANCE_PC: u8 = 2;
@@ -234,7 +234,7 @@ fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) ->
         let (steps, step) = (next - line, row.place - place);
         let is_second = after_start == 1;
         after_start += i32::from(!row.is_prologue);
-        // A row that changes nothing is left out, but not the second one behind the function's start.
+        // A row that changes nothing is left out, but not the second one after the function's start.
         if steps == 0 && step != 0 && row.before.is_empty() && !row.is_prologue && !is_second {
             continue;
         }
@@ -275,7 +275,7 @@ fn share_flags(rows: &mut [Row<'_>]) {
     }
 }
 
-/// Reads the rows of a sequence, and the instructions behind the last; nothing, if it has some that are not known. Rows behind the code are
+/// Reads the rows of a sequence, and the instructions after the last; nothing, if it has some that are not known. Rows after the code are
 /// passed over.
 fn read<'data>(sequence: &'data [u8], encoding: Encoding, places: &Places) -> Option<(Vec<Row<'data>>, Vec<&'data [u8]>)> {
     let (mut at, mut place, mut line, mut is_prologue) = (0, 0_u64, 1_i64, false);

@@ -1,13 +1,12 @@
-//! Machine debug: the machine's side of the debug information, where a file has two views.
+//! Machine debug: the debug information of the machine view, in files with two views.
 //!
-//! In the view that is linked, debug information is appended piece by piece, like everything else, and speaks of functions
-//! that were removed as well. The machine's side is put together anew: what it says of functions that were removed is left out. Which parts
-//! of it speak of which function is known from the relocations, which name the function whose address they want.
+//! In the linked view, debug information is appended piece by piece like all data, and still describes removed functions. The machine view's is
+//! rebuilt without them. Relocations tell which part describes which function: they name the function whose address they need.
 //!
-//! * Frames: of each object, the FDEs of live functions (`frames`).
-//! * Line tables: of each object, the header, then the sequences of live functions, in the order of their symbols (`lines`).
+//! * Frames: for each object, the FDEs of live functions (`frames`).
+//! * Line tables: for each object, the header, then the sequences of live functions, in the order of their symbols (`lines`).
 //! * Live ranges of registers: those of removed functions become empty (`replaced`).
-//! * All else is appended.
+//! * Everything else is appended.
 
 mod frames;
 mod lines;
@@ -87,7 +86,7 @@ impl MachineContents<'_> {
     }
 }
 
-/// Bytes of objects, and such that were made, one behind the other.
+/// Bytes of objects, and such that were made, one after the other.
 #[derive(Debug, Default)]
 struct Parts<'data> {
     list: Vec<Cow<'data, [u8]>>,
@@ -113,7 +112,7 @@ impl<'data> Parts<'data> {
     }
 }
 
-/// The facts that debug information is put together from.
+/// The facts that debug information is built from.
 pub struct Facts<'facts, 'data> {
     /// What was planned.
     pub planned: &'facts Planned<'facts, 'data>,
@@ -121,7 +120,7 @@ pub struct Facts<'facts, 'data> {
     pub numbering: &'facts Numbering,
 }
 
-/// Puts together the machine's side of all debug information.
+/// Builds the machine's side of all debug information.
 pub fn build<'data>(facts: &Facts<'_, 'data>) -> MachineDebug<'data> {
     if facts.planned.options.target.views == Views::One {
         return MachineDebug { sections: IdMap::default() };
@@ -151,7 +150,7 @@ struct DraftPiece {
     machine: InputSectionId,
     /// Where it starts.
     base: u64,
-    /// Output offsets of relocated parts of it that are not simply behind its start.
+    /// Output offsets of relocated parts of it that are not simply after its start.
     moved: Moved,
 }
 
@@ -169,7 +168,7 @@ impl Moved {
     }
 }
 
-/// How a section of debug information is put together.
+/// How a section of debug information is built.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 enum Form {
     Frames,
@@ -344,7 +343,7 @@ impl<'data> Facts<'_, 'data> {
     }
 }
 
-/// What became of the relocations of a piece of a section.
+/// The fate of the relocations of a piece of a section.
 #[derive(Default)]
 struct Settled {
     /// The relocations that are kept.

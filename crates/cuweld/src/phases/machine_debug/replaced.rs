@@ -1,14 +1,14 @@
 //! Definitions of functions that do not prevail.
 //!
-//! Each object describes its own definition of a function, whichever prevails. What it says in sections that are appended is in the output
-//! all the same, and its relocations then refer to the prevailing definition. Offsets in other machine code say nothing about that one.
+//! Each object describes its own definition of a function, whichever prevails. Its descriptions in appended sections are in the output anyway,
+//! and their relocations then refer to the prevailing definition. Offsets in other machine code are meaningless for that one.
 //!
-//! The reference linker makes the machine's side from the linked view: it takes each offset for one in the Mercury code of the prevailing
-//! definition, and looks up the offset in its machine code. So a function that is shorter there than in its own object ends where it ends,
-//! which is right, but one that is longer ends too early, and ranges of registers are those of other code, or leftovers of memory where no
-//! instruction starts at the offset. A live range ends at the machine instruction that a Mercury instruction stands for. Of live ranges, it has those of the first object that has any, and empty ones for all others, even where
-//! these are of another function of the same name that is local to its object. Where files are compared, this is imitated, except for the
-//! leftovers.
+//! The reference linker builds the machine view from the linked view: it takes each offset as one in the Mercury code of the prevailing
+//! definition, and maps it to an offset in the machine code. So a function that is shorter there than in its own object ends where it ends,
+//! which is right, but one that is longer ends too early, and live ranges of registers are those of other code, or stale memory where no
+//! instruction starts at the offset. A live range ends at the machine instruction that a Mercury instruction stands for. For each name, it has
+//! the live ranges of the first object that has any, and empty ones for all others, even for another function of the same name that is local
+//! to its object. With `--compat`, this is imitated, except for the stale memory.
 
 use super::{Facts, word32};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId};
@@ -25,8 +25,8 @@ impl<'data> Facts<'_, 'data> {
     /// The function that a symbol defines, if it is live and another definition prevails.
     fn defined_otherwise(&self, symbol: InputSymbolId) -> Option<FunctionId> {
         let resolution = self.planned.resolution;
-        let is_lost = matches!(resolution.fate(symbol), Fate::Replaced | Fate::Discarded);
-        resolution.function(symbol).filter(|&function| is_lost && self.planned.live.contains(function))
+        let is_not_prevailing = matches!(resolution.fate(symbol), Fate::Replaced | Fate::Discarded);
+        resolution.function(symbol).filter(|&function| is_not_prevailing && self.planned.live.contains(function))
     }
 
     /// The prevailing code of a function, in both views.

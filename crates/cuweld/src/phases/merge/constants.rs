@@ -33,18 +33,18 @@ use std::collections::HashSet;
 pub struct Slot {
     section: SectionId,
     /// They belong to discarded definitions only.
-    only_lost: bool,
+    only_discarded: bool,
     /// They belonged to discarded definitions only, of a kernel that was replaced since.
     retired: bool,
     /// Where the last discarded definition's constants were put.
-    lost_offset: Option<u64>,
+    discarded_offset: Option<u64>,
 }
 
 /// A definition of a function took effect: what the replaced one left is no longer needed, but its section stays for the new one's.
 pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
     let Some(slot) = walk.constants.get_mut(&function) else { return };
-    slot.lost_offset = None;
-    slot.retired = slot.only_lost;
+    slot.discarded_offset = None;
+    slot.retired = slot.only_discarded;
     let section = &mut walk.plan.sections[slot.section];
     // The reference linker keeps the relocations of Mercury jump tables that are gone: it ends with an error where the new table
     // is a kernel's and smaller, and writes the old offsets into the new one otherwise.
@@ -54,7 +54,7 @@ pub fn code_arrived(walk: &mut Walk<'_, '_>, function: FunctionId) {
         section.pieces = Pieces::default();
     }
     section.size = 0;
-    if slot.only_lost && walk.facts.options.lays_out_kernels() && !walk.facts.resolution.functions()[function].kernel {
+    if slot.only_discarded && walk.facts.options.lays_out_kernels() && !walk.facts.resolution.functions()[function].kernel {
         discard(walk, function);
     }
 }
@@ -99,7 +99,8 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     }
     if !walk.constants.contains_key(&function) {
         let output = create(walk, function, text, section);
-        walk.constants.insert(function, Slot { section: output, only_lost: !counts, retired: false, lost_offset: None });
+        walk.constants
+            .insert(function, Slot { section: output, only_discarded: !counts, retired: false, discarded_offset: None });
     }
     if kept.is_some() {
         walk.plan.functions[function].constants = kept;
@@ -110,7 +111,7 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     let size = if counts { 0 } else { section.size };
     walk.append_start(output, id, size);
     if let (false, Some(slot)) = (counts, walk.constants.get_mut(&function)) {
-        slot.lost_offset = walk.plan.at(id).map(|at| at.offset);
+        slot.discarded_offset = walk.plan.at(id).map(|at| at.offset);
     }
 }
 
@@ -140,7 +141,7 @@ fn create<'data>(walk: &mut Walk<'_, 'data>, function: FunctionId, text: Section
 pub fn gather(walk: &mut Walk<'_, '_>, report: &mut Report) -> Result<(), Failure> {
     let is_kernel = |function: FunctionId| walk.facts.resolution.functions()[function].kernel;
     let mut moving: Vec<(SectionId, FunctionId)> = (walk.constants.iter())
-        .filter(|&(&function, slot)| !is_kernel(function) && !slot.only_lost)
+        .filter(|&(&function, slot)| !is_kernel(function) && !slot.only_discarded)
         .map(|(&function, slot)| (slot.section, function))
         .collect();
     moving.sort_unstable_by_key(|&(section, _)| std::cmp::Reverse(section));
@@ -220,13 +221,13 @@ fn move_to_kernels(walk: &mut Walk<'_, '_>, function: FunctionId, section: Secti
     for piece in pieces.iter() {
         walk.plan.placement[piece.section] = Some(Placement::InBanks { offset: offset + piece.offset });
     }
-    // Nor is anything left of what is behind the end of tables that replaced others.
+    // Nor is anything left of what is after the end of tables that replaced others.
     for piece in pieces.with_replaced().filter(|piece| piece.is_replaced) {
         walk.plan.taken.insert(piece.section, size.saturating_sub(piece.offset));
     }
     abandon(walk, section);
-    if let Some(lost) = walk.constants.get(&function).and_then(|slot| slot.lost_offset) {
-        leave_in_null_symbol(walk, offset + lost);
+    if let Some(discarded) = walk.constants.get(&function).and_then(|slot| slot.discarded_offset) {
+        leave_in_null_symbol(walk, offset + discarded);
     }
 }
 
@@ -249,7 +250,7 @@ pub struct SmallConstants<'data> {
 /// What the reference linker does with constants when it knows which kernels are used.
 ///
 /// It leaves out a small section that equals an earlier one, but places variables as if it were there: constants overlap, and those
-/// behind it are not where code looks for them (imitated only where files are compared). The offset of the last one that it did
+/// after it are not where code looks for them (imitated only with `--compat`). The offset of the last one that it did
 /// not leave out stays in the null symbol.
 pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_before: u64) {
     if !walk.facts.options.imitates(Imitation::OverlappingConstants) {

@@ -1,4 +1,4 @@
-//! What files of CUDA 12 have elsewhere: barriers in the upper flags of code sections, and `.nv.compat` where the first object has it.
+//! Files of CUDA 12: barriers are in the upper flags of code sections, and `.nv.compat` stands where the first object has it.
 
 use super::Facts;
 use super::plan::Name;
@@ -32,7 +32,7 @@ impl Walk<'_, '_> {
         self.plan.fixed.compatibility = Some(id);
     }
 
-    /// Creates `.nv.compat` where the first object that has it does in the machine's view, if it was not created in front of everything.
+    /// Creates `.nv.compat` where the first object that has it does in the machine's view, if it was not created before everything.
     /// `next` is the section of the object whose turn it is; there is none at the end.
     pub(super) fn meet_compatibility(&mut self, file: FileId, next: Option<InputSectionId>) {
         let object = &self.facts.inputs.files()[file];

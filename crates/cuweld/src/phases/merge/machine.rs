@@ -1,7 +1,7 @@
-//! Sections that exist, or look different, because a file has a second view of the program.
+//! Sections that exist or differ because a file has two views of the program.
 //!
-//! Only the machine view knows where the parameters of kernels are, where texture slots are, and where the system's own shared
-//! variables start; see [`views`](crate::views).
+//! Only the machine view has the offsets of kernel parameters, texture slots, and the system's shared variables; see
+//! [`views`](crate::views).
 
 use super::plan::{Local, Name};
 use super::walk::{Facts, Walk};
@@ -36,7 +36,7 @@ impl<'data> Walk<'_, 'data> {
         }
     }
 
-    /// The parameters of a kernel. Behind them the linker adds slots for textures, so relocations come with them.
+    /// The parameters of a kernel. After them the linker adds slots for textures, so relocations come with them.
     pub(super) fn parameters(&mut self, id: InputSectionId) {
         let section = &self.facts.inputs.sections()[id];
         let Some(function) = section.target.and_then(|code| self.function_of(code)) else { return };
@@ -61,7 +61,7 @@ impl<'data> Walk<'_, 'data> {
         }
     }
 
-    /// The texture slots of kernels that use any: in the machine view, behind the parameters.
+    /// The texture slots of kernels that use any: in the machine view, after the parameters.
     pub(super) fn texture_slots(&mut self) {
         let Facts { inputs, resolution, usage, references, .. } = *self.facts;
         for kernel in usage.kernels_that_refer(resolution, references, is_texture) {
@@ -121,7 +121,7 @@ impl<'data> Walk<'_, 'data> {
         inputs.attached(machine).find(|&id| inputs.sections()[id].role == Role::FunctionConstants(0))
     }
 
-    /// The parameters of every kernel that has no texture slots, in the order of the code. Only the machine view knows them, so they come behind
+    /// The parameters of every kernel that has no texture slots, in the order of the code. Only the machine view knows them, so they come after
     /// everything that is linked, and so do their symbols.
     pub(super) fn machine_parameters(&mut self) {
         let inputs = self.facts.inputs;

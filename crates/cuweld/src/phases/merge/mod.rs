@@ -1,4 +1,4 @@
-//! Merge: which pieces of the inputs make which output sections, and in which order everything stands.
+//! Merge: maps input sections to output sections, and orders sections and symbols.
 //!
 //! The order of sections and symbols in the output is the order in which a walk over the inputs meets them first. Objects are
 //! walked in link order, each in three passes: its functions, in symbol order; its other symbols, in symbol order; then the

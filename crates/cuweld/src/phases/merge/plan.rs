@@ -141,7 +141,7 @@ impl<'data> Plan<'data> {
 
     /// The number that the reference linker gives a section when it creates it, which its table of large section numbers shows.
     ///
-    /// Counted from 1; in an executable one number is skipped behind the sections that every file starts with. Where there are two
+    /// Counted from 1; in an executable one number is skipped after the sections that every file starts with. Where there are two
     /// views, a section that is made for relocations without addends, which then stays empty, takes two numbers.
     pub fn creation_number(&self, section: SectionId) -> u32 {
         let number = section.index() + 1 + self.twice_numbered.partition_point(|&twice| twice < section);
@@ -173,7 +173,7 @@ pub enum Local {
     SharedInstance(FunctionId),
 }
 
-/// Symbols of the global part one behind the other. There are never so many that another thread should have some of them.
+/// Symbols of the global part one after the other. There are never so many that another thread should have some of them.
 #[derive(Copy, Clone, Debug)]
 pub struct Globals {
     /// The symbols.
@@ -219,7 +219,7 @@ pub struct FunctionSections {
     pub shared: Option<SectionId>,
     /// Its parameters.
     pub parameters: Option<SectionId>,
-    /// The relocations that fill the texture slots behind its parameters.
+    /// The relocations that fill the texture slots after its parameters.
     pub texture_relocations: Option<SectionId>,
     /// The constants that the compiler made for it.
     pub constants: Option<SectionId>,

@@ -1,4 +1,4 @@
-//! Shared variables, in the order in which the walk meets them: addresses follow from it later.
+//! Shared variables, in the order in which the walk meets them. Layout derives their offsets from it.
 
 use super::plan::{FunctionSections, Local, Name};
 use super::walk::{Facts, Walk};
@@ -58,7 +58,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The reference linker moves the shared variables of a whole program's kernels behind what is reserved. As they have no symbols, it
+    /// The reference linker moves the shared variables of a whole program's kernels after what is reserved. As they have no symbols, it
     /// moves the null symbol, once for each kernel.
     pub(super) fn note_laid_out_shared(&mut self) {
         let Facts { inputs, resolution, live, options, .. } = *self.facts;

@@ -1,7 +1,7 @@
 //! Sections of unified functions and variables.
 //!
 //! In an executable, all stubs are in one section, in the slots that the index gives them; in a relocatable file each has its own.
-//! The entries of functions stand in front of an executable, those of variables where the first object has them.
+//! The entries of functions stand before an executable, those of variables where the first object has them.
 
 use super::plan::{Name, Piece};
 use super::walk::Walk;

@@ -1,13 +1,13 @@
 //! The entries of the symbol table.
 //!
-//! Global symbols stand in it in the order of their ids, and there can be very many. They are kept as runs of ids, so that whoever
-//! looks at all of them looks at rows of other tables that lie one behind the other.
+//! Global symbols are in the order of their ids. They are stored as runs of ids, so that a loop over all of them reads consecutive rows of other
+//! tables.
 
 use crate::id::{IdRange, SymbolId};
 use crate::phases::merge::Local;
 use std::ops::Range;
 
-/// Entries one behind the other.
+/// Entries one after the other.
 #[derive(Copy, Clone, Debug)]
 pub enum Entries<'table> {
     /// Of any kind.

@@ -1,7 +1,7 @@
-//! Number: which sections and symbols the file has, and their numbers.
+//! Number: the sections and symbols of the file, and their numbers.
 //!
 //! Sections are in order of creation, sorted by class: debug information first, then notes and attributes, relocations, constants,
-//! code, data, and last what takes no room in the file. Empty ones are left out. Symbols are in the order in which the walk over
+//! code, data, and last sections without bytes in the file. Empty ones are left out. Symbols are in the order in which the walk over
 //! the inputs met them, local part first.
 
 mod entries;

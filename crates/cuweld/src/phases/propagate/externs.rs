@@ -1,7 +1,7 @@
-//! Lists of outside functions: those that something else provides, and kernels that are launched from the device.
+//! Lists of external functions: those that are defined outside of the link, and kernels that are launched from the device.
 //!
-//! A kernel's record names every one that it reaches, in the order in which records name them first. There can be many lists, and they
-//! can be long: they are shared where nothing is added, hold numbers of mentions instead of what these say, and are counted.
+//! A kernel's record names every one that it reaches, in the order in which records first name them. The lists can be many and long: they are
+//! shared where nothing is added, hold numbers of mentions, and their size is limited.
 
 use super::{Facts, PropagatedValue};
 use crate::id::{FunctionId, Id, IdMap};

@@ -1,4 +1,4 @@
-//! What objects of older releases say in another way, or do not say at all: barriers, and languages.
+//! Attributes that objects of older releases record differently, or not at all: barriers and languages.
 
 use super::{Facts, Flow, Properties};
 use crate::id::{FunctionId, Id};

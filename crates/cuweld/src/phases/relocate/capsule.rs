@@ -1,8 +1,8 @@
 //! Fields of Mercury instructions that a capsule holds verbatim.
 //!
-//! Relocations of the Mercury view count in the code that the capsule stands for, which nobody here unpacks. But each stands for
-//! the same reference as one of the machine code's relocations, in the same order; that one's offset says which machine
-//! instruction is meant, and so which Mercury instruction it was made from.
+//! Offsets of relocations in the Mercury view are offsets in the code that the capsule encodes, which is not decoded here. But each
+//! corresponds to a relocation of the machine code, in the same order; that one's offset identifies the machine instruction, and so the Mercury
+//! instruction that it was made from.
 
 use crate::id::{FileId, InputSectionId};
 use crate::phases::load::{Inputs, Role};

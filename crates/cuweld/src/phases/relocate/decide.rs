@@ -1,4 +1,4 @@
-//! What becomes of one relocation of an executable: a match over what its type computes and where its symbol lives.
+//! Decides one relocation of an executable: a match over what its type computes and where its symbol lives.
 
 use super::{Decision, Kept, Patch, Reference, Referent};
 use crate::id::{FunctionId, SymbolId};
@@ -13,9 +13,6 @@ use cubin::symbol::SymbolKind;
 
 /// The bank of the constants that programs declare.
 pub(super) const USER_CONSTANTS: u8 = 3;
-
-/// The sections of addresses that position-independent code loads.
-const ADDRESSES_OF_OBJECTS: [SectionType; 2] = [SectionType::CONSTANT_4, SectionType::MERCURY_CONSTANT_PIC];
 
 /// The symbol whose address is the offset in the table of unified functions.
 const UNIFIED_OFFSET: &str = "__UFT_OFFSET";
@@ -84,7 +81,7 @@ impl Planned<'_, '_> {
                 Expression::ClearUnused => Decision::ApplyUnrecorded(Patch { value: 0, ..reference.patch(0) }),
                 _ if reference.is_debug => Decision::Drop,
                 // The addresses that position-independent code loads are those of its whole object, dead code's included.
-                _ if ADDRESSES_OF_OBJECTS.contains(&reference.section.section_type) => Decision::Drop,
+                _ if reference.section.section_type == SectionType::CONSTANT_4 => Decision::Drop,
                 _ => Decision::Dangling(function),
             };
         }

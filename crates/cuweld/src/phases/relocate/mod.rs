@@ -1,9 +1,9 @@
 //! Relocate: apply what the linker owns, keep what the driver owns.
 //!
-//! Addresses in shared memory, offsets in constant banks, texture slots, and references between debug sections are settled now.
+//! Offsets in shared memory and constant banks, texture slots, and references between debug sections are known and applied.
 //! Addresses of functions and global variables depend on where the driver loads them, so those relocations are kept in the file.
-//! Relocations against the tables of unified functions become plain ones where there is no such table. What becomes of one relocation
-//! follows from what its type computes and where its symbol lives (`decide`); in a relocatable file, other rules hold (`relocatable`).
+//! Relocations against the tables of unified functions become plain ones where there is no such table. The decision follows from what a
+//! relocation type computes and where the symbol lives (`decide`); a relocatable file has other rules (`relocatable`).
 //!
 //! The reference linker keeps relocations in lists with the newest in front, and writes them in that order.
 
@@ -78,12 +78,12 @@ pub struct Patch {
 }
 
 impl Relocations {
-    /// What became of the relocations of a section, as it is linked.
+    /// The fate of the relocations of a section, as it is linked.
     pub fn of(&self, section: SectionId) -> SectionOutcome<'_> {
         self.in_view(section, self.linked)
     }
 
-    /// What became of the relocations of a section in a view.
+    /// The fate of the relocations of a section in a view.
     pub fn in_view(&self, section: SectionId, view: View) -> SectionOutcome<'_> {
         self.outcomes.section(section, view)
     }

@@ -1,6 +1,6 @@
-//! What became of the relocations of every section.
+//! The decisions about the relocations of every section.
 //!
-//! Most sections have none, and code has a few, so no section has lists of its own: a run of sections shares them.
+//! Most sections have none, and code has a few, so sections have no lists of their own: a run of sections shares them.
 
 use super::{Kept, Patch};
 use crate::id::{Id, SectionId};
@@ -8,7 +8,7 @@ use crate::views::{PerView, View};
 use cubin::target::Views;
 use rayon::prelude::*;
 
-/// What became of the relocations of one section.
+/// The fate of the relocations of one section.
 #[derive(Copy, Clone, Debug)]
 pub struct SectionOutcome<'all> {
     /// Those that are kept, in file order.
@@ -22,13 +22,13 @@ pub struct SectionOutcome<'all> {
 /// How many sections share their lists.
 const RUN: usize = 256;
 
-/// What became of the relocations of all sections, as each view has them.
+/// The fate of the relocations of all sections, as each view has them.
 #[derive(Debug)]
 pub(super) struct Outcomes {
     runs: Vec<PerView<OutcomeRun>>,
 }
 
-/// What became of the relocations of a run of sections, one section behind the other.
+/// The fate of the relocations of a run of sections, one section after the other.
 #[derive(Debug, Default)]
 pub(super) struct OutcomeRun {
     /// See [`SectionOutcome::kept`].
@@ -63,7 +63,7 @@ impl Outcomes {
         Ok(Outcomes { runs: sections.par_chunks(RUN).map(run).collect::<Result<_, Error>>()? })
     }
 
-    /// What became of those that one section has in a view.
+    /// The fate of those that one section has in a view.
     pub(super) fn section(&self, section: SectionId, view: View) -> SectionOutcome<'_> {
         let (run, place) = (self.runs[section.index() / RUN].of(view), section.index() % RUN);
         let start = place.checked_sub(1).map_or([0; 3], |before| run.ends[before]);

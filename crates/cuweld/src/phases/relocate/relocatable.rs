@@ -1,8 +1,7 @@
 //! Relocations of a relocatable file (`-r`).
 //!
-//! Only the link that the file is made for knows addresses, so every relocation is kept, against the merged sections. The reference
-//! linker settles those against what no later definition can replace, with values that only the final link can know. That is done
-//! here when its files are compared, and never otherwise.
+//! Only the final link knows addresses, so every relocation is kept, against the merged sections. The reference linker applies those whose symbol
+//! no later definition can replace, with values that only the final link can know. This is imitated with `--compat`, and never otherwise.
 
 use super::decide::{Constant, USER_CONSTANTS};
 use super::{Decision, Kept, Patch, Reference, Referent};
@@ -87,7 +86,7 @@ impl Planned<'_, '_> {
             return if is_nameless { Decision::ApplyUnrecorded(patch) } else { Decision::Apply(patch, kept) };
         }
         if is_texture(symbol) && expression == Expression::BankOffset && self.options.linked().has_banks {
-            // There are no slots yet, but code is told where they are.
+            // There are no slots yet, but the reference linker writes an offset into the code.
             return Decision::ApplyUnrecorded(Patch { bank: Some(BANK_OF_NOTHING), ..reference.patch(0) });
         }
         let is_offset = match expression {

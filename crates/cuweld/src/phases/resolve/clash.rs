@@ -1,7 +1,6 @@
-//! Clashes: mentions of one name that do not fit together.
+//! Clashes: incompatible mentions of one name.
 //!
-//! Each check stands alone, so one mention can clash in several ways, and each is said: its memory space, its size, and that it is
-//! defined already.
+//! The checks are independent, so one mention can clash in several ways, and each is reported: memory space, size, multiple definition.
 
 use super::{Symbol, is_dynamic};
 use crate::diagnostics::{Diagnostic, Message};

@@ -1,7 +1,7 @@
-//! Resolve: what every name means.
+//! Resolve: symbol resolution, the prevailing definition of every symbol.
 //!
-//! Objects are taken in link order, and in each object first the functions, then everything else; the first mention of a
-//! name fixes its position in the output's symbol table for good. A definition that comes later than another one of the same
+//! Objects are walked in link order, and in each object first the functions, then everything else; the first mention of a
+//! name fixes its position in the output's symbol table. A definition that comes later than another one of the same
 //! name is *discarded* (the earlier one prevails) or *replaces* the earlier one: a strong definition replaces a weak one, and of two
 //! weak functions the one with fewer registers wins, then the one compiled for the newer virtual architecture, then the first.
 //!
@@ -99,7 +99,7 @@ pub struct Function<'data> {
     pub parameters: Option<u64>,
 }
 
-/// What became of a definition.
+/// The fate of a definition.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
 pub enum Fate {
     /// It defines nothing.
@@ -144,7 +144,7 @@ impl<'data> Resolution<'data> {
         self.meaning[symbol].and_then(|id| self.symbols[id].function)
     }
 
-    /// What became of a definition.
+    /// The fate of a definition.
     pub fn fate(&self, symbol: InputSymbolId) -> Fate {
         self.fate[symbol]
     }
@@ -206,7 +206,7 @@ impl<'data> Resolution<'data> {
         self.functions[function].name
     }
 
-    /// The section with the code of a function, in the object whose definition counts.
+    /// The section with the code of the prevailing definition of a function.
     pub fn code(&self, inputs: &Inputs<'data>, function: FunctionId) -> Option<InputSectionId> {
         let definition = self.symbols[self.functions[function].symbol].definition?;
         match inputs.symbols()[definition].place() {
@@ -231,7 +231,7 @@ impl<'data> Resolution<'data> {
         attached.find(|section| section.role == Role::KernelShared)
     }
 
-    /// What became of the code in a section: the fate of the function it is the body of.
+    /// The fate of the code in a section: the fate of the function it is the body of.
     pub fn code_fate(&self, inputs: &Inputs<'data>, section: InputSectionId) -> Fate {
         inputs.sections()[section].owner.map_or(Fate::Reference, |owner| self.fate[owner])
     }

@@ -59,7 +59,7 @@ pub fn resolve<'data>(
         }
         walk.parameters(file);
         walk.prototypes(file);
-        // Everything that is wrong with an object is said, but no further object is looked at.
+        // All errors of an object are reported, but no further object is read.
         if !walk.clashes.is_empty() {
             return walk.report_clashes(file, report);
         }

@@ -1,10 +1,10 @@
-//! Reach: which functions of some kind each kernel can get to.
+//! Reach: the functions of some kind that each kernel reaches.
 //!
-//! Sets of all kernels can take the product of kernels and functions, so they are made of as little as possible:
+//! The sets of all kernels can have the size of the product of kernels and functions, so they are kept as small as possible:
 //!
-//! - parts of the graph that lead to the same functions of interest are one ([`Parts`]): the search skips everything between them,
+//! - parts of the graph that lead to the same functions of interest are merged ([`Parts`]): the search skips everything between them,
 //!   and kernels that enter the same part share one set;
-//! - where only the largest sets matter, the others are not made ([`largest_sets`]).
+//! - where only the maximal sets matter, the others are not computed ([`largest_sets`]).
 
 use crate::id::{FunctionId, Id, IdMap};
 use crate::phases::callgraph::CallGraph;
@@ -254,7 +254,7 @@ pub fn callers(graph: &CallGraph<'_>, components: &Components, kernels: &[Functi
         let known = &mut callers[components.of(graph, kernel)];
         *known = known.join(Callers::One(kernel));
     }
-    // Callers come behind their callees.
+    // Callers come after their callees.
     for component in (0..components.len()).rev().filter(|_| !kernels.is_empty()) {
         let own = callers[component];
         if own != Callers::None {

@@ -1,7 +1,7 @@
 //! Who uses which shared variables.
 //!
-//! There may be thousands of kernels, functions and variables, so no list is made of their product: what is asked of a kernel is a maximum
-//! over what it reaches, and only variables with several users are sorted into classes.
+//! There may be thousands of kernels, functions and variables, so their product is never computed: a query about a kernel is a maximum over
+//! what it reaches, and only variables with several users are sorted into classes.
 
 use super::Facts;
 use crate::id::{FunctionId, IdMap, SymbolId};

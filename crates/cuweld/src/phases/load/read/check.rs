@@ -1,4 +1,4 @@
-//! What is wrong with an object although all its parts can be read: they contradict each other.
+//! Consistency of an object: whether parts that can be read contradict each other.
 
 use super::{Damage, MAX_ALIGN, MAX_SIZE, Reader};
 use crate::diagnostics::{Diagnostic, Message};
@@ -197,7 +197,7 @@ pub(super) fn compatibility(section: &Section<'_>) -> Result<(), Damage> {
             _ => true,
         };
         if !is_right {
-            return Err(Damage::of(section, format!("property {tag} is of a wrong form, or is there twice")));
+            return Err(Damage::of(section, format!("property {tag} is malformed, or has two records")));
         }
     }
     Ok(())

@@ -89,7 +89,7 @@ impl<'data> Reader<'_, 'data> {
         }
     }
 
-    /// Puts functions inside of others behind those, once every code section knows its function.
+    /// Puts functions inside of others after those, once every code section knows its function.
     fn place_inner_functions(&self, mut found: Symbols, rows: &Rows<'_, 'data>) -> Result<Symbols, Damage> {
         self.check_code(rows.sections, rows.symbols)?;
         let owner = |function: InputSymbolId| match rows.symbols[function.index()].place() {
