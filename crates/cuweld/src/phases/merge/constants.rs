@@ -272,9 +272,7 @@ pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_
     }
     // It looks for one or two words by their value, and takes 0 for none.
     let is_none = section.size <= 8 && section.data.iter().all(|&byte| byte == 0);
-    if is_none {
-        leave_in_null_symbol(walk, place.offset);
-    } else if walk.small_constants.seen.insert((section.data, section.align())) {
+    if is_none || walk.small_constants.seen.insert((section.data, section.align())) {
         leave_in_null_symbol(walk, place.offset);
     } else if imitate {
         let output = &mut walk.plan.sections[place.section];
