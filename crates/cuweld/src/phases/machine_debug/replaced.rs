@@ -70,8 +70,11 @@ impl<'data> Facts<'_, 'data> {
         place().map_or(addend, u64::cast_signed)
     }
 
-    /// The first function of each name, by the order of symbols.
+    /// The first function of each name, by the order of symbols; only what is imitated needs it.
     pub(super) fn first_of_names(&self) -> HashMap<&'data [u8], FunctionId> {
+        if !self.planned.options.imitates(Imitation::RangesOfReplacedDefinitions) {
+            return HashMap::new();
+        }
         let resolution = self.planned.resolution;
         let number = |function: &FunctionId| self.numbering.symbol(resolution.functions()[*function].symbol);
         let mut functions: Vec<FunctionId> = self.planned.live.functions().collect();
@@ -105,7 +108,7 @@ impl<'data> Facts<'_, 'data> {
             let imitates = self.planned.options.imitates(Imitation::RangesOfReplacedDefinitions);
             let is_current = self.subject(symbol, file).is_some_and(|subject| subject.is_current);
             let own = self.planned.resolution.function(symbol).filter(|_| is_current);
-            let first = named.get(name).copied().filter(|_| imitates);
+            let first = named.get(name).copied();
             let spans = if let Some(function) = own.filter(|_| (is_first && first == own) || !imitates) {
                 if !starts_late {
                     continue;

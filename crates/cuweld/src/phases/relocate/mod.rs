@@ -163,7 +163,10 @@ impl Planned<'_, '_> {
         let is_placed_otherwise = self.options.knows_used_kernels() && self.options.imitates(Imitation::OverlappingConstants);
         for mut piece in section.pieces.newest_first().with_replaced().filter(is_listed) {
             let mut room = u64::MAX;
-            if let Some(at) = self.plan.at(piece.section).filter(|_| is_placed_otherwise && piece.origin.is_none()) {
+            if is_placed_otherwise
+                && piece.origin.is_none()
+                && let Some(at) = self.plan.at(piece.section)
+            {
                 if piece.is_equal || piece.offset != at.offset {
                     room = section.size;
                 }
