@@ -65,8 +65,8 @@ imitations! {
     ForgottenPointersInConstants "13.0", ["constant_of_replaced"],
         "Drops relocations in `__constant__` data that name a variable which a later object's definition replaced.",
         "The pointers stay null.";
-    OverlappingConstants "13.0" to "13.4", ["host_constants"],
-        "When host code tells which kernels are used, leaves out small constants that equal earlier ones, but places those behind them as if they were there.",
+    OverlappingConstants "13.0" to "13.4", ["host_constants" "kernels_used_constants"],
+        "When host code tells which kernels are used, leaves out small constants that equal earlier ones, but places those behind them, and relocations, as if they were there.",
         "Constants overlap, and code reads some from the wrong offset.";
     ConstantsOfThirdDefinitions "13.0" in One, ["weak_kernel_constants"],
         "Where a kernel's first definition has no compiler-made constants, a later one that is discarded has some, and another with some takes the first one's place, gathers those of the functions that it calls in a section of their own. `-v` does not list the kernel's.",
@@ -142,6 +142,9 @@ imitations! {
         "Each has code of its own.";
     RangesOfReplacedDefinitions "13.0" in Two, ["weak_debug" "same_static_function_debug"],
         "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one, and has live ranges of registers for one function of a name.",
+        "They are wrong.";
+    LiveRangesOfReplacedDefinitions "13.0" to "13.4" in Two, ["weak_debug" "debug_ranges_by_name"],
+        "From `sm_100` on, places live ranges of registers of a weak function that was replaced, or of one of several of its name, in the code of the first of that name.",
         "They are wrong.";
     JumpTablesOfReplacedDefinitions "13.0" to "13.4" in Two, ["weak_jump_tables" "weak_jump_tables_shorter"],
         "From `sm_100` on, keeps the relocations of jump tables of a weak function that was replaced.",

@@ -43,6 +43,7 @@ pub const CLASSES: &[Class] = &[
     feature("managed", true, "managed variables"),
     feature("alias", false, "second names of functions"),
     feature("bounds", true, "launch bounds of kernels"),
+    feature("clusters", false, "sizes of clusters of kernels, from sm_90 on"),
     feature("virtual", true, "units made for an older virtual architecture"),
     feature("older-code", true, "units assembled for an older architecture that the target accepts"),
     feature("cuda-12", false, "units assembled by CUDA 12.9 ($PTXAS_12, which scripts/toolkit sets)"),
@@ -66,6 +67,10 @@ pub const CLASSES: &[Class] = &[
     option("callgraph-mangled", false, 60, "-dump-callgraph-no-demangle"),
     option("kernels-used", false, 50, "-kernels-used=k0"),
     option("variables-used", false, 20, "-variables-used=g0"),
+    option("roots", false, 50, "-u=f0"),
+    option("force-rela", false, 50, "-force-rela"),
+    option("null-pointer", false, 50, "-reserve-null-pointer"),
+    option("no-reservation", false, 50, "-disable-smem-reservation"),
     option("preserve-relocs", false, 50, "-preserve-relocs"),
     option("relocatable", false, 60, "-r"),
 ];

@@ -294,7 +294,7 @@ fn unit(rng: &mut Rng, index: usize, target: &'static str, plan: &Plan, classes:
         if let Some(linkage) = planned.places[index] {
             let at = Place { unit: index, index: None, dead: false, kernel: true, independent_samplers, virtual_number };
             let body = body(rng, at, plan, classes);
-            let role = Role::Kernel { extra_bytes: planned.what, bounds: bounds(rng, classes) };
+            let role = Role::Kernel { extra_bytes: planned.what, bounds: bounds(rng, classes, virtual_number) };
             unit.functions.push(Function { name: planned.name.clone(), linkage, role, body });
         }
     }
@@ -320,8 +320,25 @@ fn architectures(rng: &mut Rng, target: &'static str, classes: &Classes) -> (&'s
     (real_arch, virtual_arch)
 }
 
+/// Launch bounds of a kernel, and what it says of its clusters.
+fn bounds(rng: &mut Rng, classes: &Classes, virtual_number: u32) -> Vec<&'static str> {
+    let mut bounds = launch_bounds(rng, classes);
+    if classes.has("clusters") && virtual_number >= 90 && rng.chance(50) {
+        let choices: [&[&'static str]; 5] = [
+            &[".explicitcluster"],
+            &[".reqnctapercluster 2"],
+            &[".reqnctapercluster 2, 2, 1"],
+            &[".explicitcluster", ".maxclusterrank 4"],
+            &[".maxclusterrank 8"],
+        ];
+        let chosen: &&[&str] = rng.pick(&choices);
+        bounds.extend_from_slice(chosen);
+    }
+    bounds
+}
+
 /// Launch bounds of a kernel.
-fn bounds(rng: &mut Rng, classes: &Classes) -> Vec<&'static str> {
+fn launch_bounds(rng: &mut Rng, classes: &Classes) -> Vec<&'static str> {
     if !classes.has("bounds") || rng.chance(70) {
         return Vec::new();
     }

@@ -9,14 +9,15 @@
 //!
 //! Likewise with jump tables of weak copies that were discarded, which stay beside those of the copy that stays: the reference looks their
 //! places up in the code that stays, and writes zeros for those it does not find. The linker under test leaves what the compiler wrote.
-//! Nothing refers to such a table. Where a copy with a table was replaced, the table of the new one may be zeros as well, as far as the old one
-//! went, which sends branches to the start of the function: a defect of the reference.
+//! Nothing refers to such a table. Where a copy with a table was replaced, the table of the new one may be lost as well, as far as the old one
+//! went, which sends branches astray: a defect of the reference.
 //!
 //! Jump tables that two stubs of unified functions lead to are zeros, as the stubs' banks belong to one section of code. This linker keeps
 //! them.
 
 use cubin::read::{File, Section};
 
+use super::recoded::is_from_input;
 use super::run::Outcome;
 
 /// The section with live ranges.
@@ -74,8 +75,8 @@ fn jump_tables(expected: &[u8], found: &[u8], inputs: &[Vec<u8>]) -> Option<Vec<
     let (kept, discarded): (Vec<_>, Vec<_>) = tables
         .filter_map(|(input, table)| {
             let code = format!(".text.{}", table.name.strip_prefix(JUMP_TABLES)?);
-            let (kept, own) = (named(&found, &code)?.data, named(input, &code)?.data);
-            (!table.data.is_empty()).then_some((table.data, kept.len() == own.len() && is_alike(kept, own)))
+            let (kept, own) = (named(&found, &code)?, named(input, &code)?);
+            (!table.data.is_empty()).then_some((table.data, is_from_input(kept, input, own)))
         })
         .partition(|(_, is_kept)| *is_kept);
     let mut tables = Vec::new();
@@ -88,17 +89,30 @@ fn jump_tables(expected: &[u8], found: &[u8], inputs: &[Vec<u8>]) -> Option<Vec<
         for (table, _) in discarded.iter().filter(|(table, _)| kept.iter().all(|(other, _)| other != table)) {
             tables.extend(places(table).into_iter().map(|at| (start + at, table.to_vec())));
         }
+        // A place that was looked up is none, or that of an instruction.
+        let is_looked_up = |at: &usize, size: usize| {
+            theirs.data.get(*at..at + size).is_some_and(|words| {
+                words.chunks(4).all(|word| word.first_chunk().is_some_and(|&word| u32::from_le_bytes(word) % INSTRUCTION == 0))
+            })
+        };
+        // The table of the copy that stays is the first one, and others may equal it.
+        for (table, _) in discarded.iter().filter(|(table, _)| kept.iter().any(|(other, _)| other == table)) {
+            let later = places(table).into_iter().skip(1).filter(|at| is_looked_up(at, table.len()));
+            tables.extend(later.map(|at| (start + at, table.to_vec())));
+        }
         // Where another copy was taken first, the reference may have lost the table of the one that stays, as far as the other's went.
         for (table, _) in &kept {
             for lost in discarded.iter().filter_map(|(other, _)| table.get(..table.len().min(other.len()))) {
-                let is_lost =
-                    |at: &usize| theirs.data.get(*at..at + lost.len()).is_some_and(|lost| lost.iter().all(|&byte| byte == 0));
+                let is_lost = |at: &usize| is_looked_up(at, lost.len());
                 tables.extend(places(table).into_iter().filter(is_lost).map(|at| (start + at, lost.to_vec())));
             }
         }
     }
     Some(tables)
 }
+
+/// The size of an instruction.
+const INSTRUCTION: u32 = 16;
 
 /// Where in the reference's output words of banks of stubs are zero, and what the candidate has there, where several stubs have a bank.
 fn jump_tables_of_stubs(expected: &[u8], found: &[u8]) -> Option<Vec<(usize, Vec<u8>)>> {
@@ -114,11 +128,6 @@ fn jump_tables_of_stubs(expected: &[u8], found: &[u8]) -> Option<Vec<(usize, Vec
         words.extend(lost.map(|(index, (_, word))| (start + 4 * index, word.to_vec())));
     }
     Some(words)
-}
-
-/// Whether two codes of the same size consist of the same instructions, but for what a linker writes into them.
-fn is_alike(one: &[u8], other: &[u8]) -> bool {
-    one.chunks(16).zip(other.chunks(16)).all(|(one, other)| one.first_chunk::<2>() == other.first_chunk::<2>())
 }
 
 /// Where in the reference's output words of live ranges are that the candidate has cleared, where several inputs define the function.

@@ -62,15 +62,17 @@ fn class(difference: &Found) -> String {
 /// Whether a function has the code of an input, but for instructions that have relocations there.
 fn is_from_inputs(output: &File<'_>, function: &str, inputs: &[File<'_>]) -> bool {
     let is_code = |section: &&Section<'_>| section.name.strip_prefix(".text.") == Some(function);
-    let is_the_same = |code: &Section<'_>, input: &File<'_>, source: &Section<'_>| {
-        let relocated = relocated_instructions(input, source);
-        code.data.len() == source.data.len()
-            && (code.data.chunks(INSTRUCTION).zip(source.data.chunks(INSTRUCTION)).enumerate())
-                .all(|(index, (one, other))| one == other || relocated.contains(&index))
-    };
     output.sections().iter().filter(is_code).all(|code| {
-        inputs.iter().any(|input| input.sections().iter().filter(is_code).any(|source| is_the_same(code, input, source)))
+        inputs.iter().any(|input| input.sections().iter().filter(is_code).any(|source| is_from_input(code, input, source)))
     })
+}
+
+/// Whether a code is that of a section of an input, likewise.
+pub(super) fn is_from_input(code: &Section<'_>, input: &File<'_>, source: &Section<'_>) -> bool {
+    let relocated = relocated_instructions(input, source);
+    code.data.len() == source.data.len()
+        && (code.data.chunks(INSTRUCTION).zip(source.data.chunks(INSTRUCTION)).enumerate())
+            .all(|(index, (one, other))| one == other || relocated.contains(&index))
 }
 
 /// The size of an instruction.

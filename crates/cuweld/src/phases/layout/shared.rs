@@ -28,7 +28,7 @@ use super::Facts;
 use crate::dealt_sort::{Tie, dealt_merge_sort};
 use crate::id::{FunctionId, IdMap, IdSet, SectionId, SymbolId};
 use crate::imitations::Imitation;
-use crate::phases::merge::{SharedPlacement, SharedVariable};
+use crate::phases::merge::{Piece, SharedPlacement, SharedVariable};
 use crate::phases::resolve::is_dynamic;
 use crate::phases::usage::{Callers, PerComponent};
 use cubin::release::Rule;
@@ -402,10 +402,10 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
                 (true, false) => DYNAMIC_ALIGN,
                 (true, true) => DYNAMIC_ALIGN.max(self.pool_align),
             };
-            let present = has_dynamic && align == DYNAMIC_ALIGN;
+            let present = (has_dynamic && align == DYNAMIC_ALIGN) || is_laid_out(self.facts, section);
             // Where applied relocations are recorded, the reserved part counts, and what is not empty has a symbol.
             let counts_reserved = options.linked().counts_reserved_shared;
-            let is_recorded = options.preserve_relocations && counts_reserved;
+            let is_recorded = has_dynamic && options.preserve_relocations && counts_reserved;
             let size = if present && (!counts_reserved || is_recorded) { reserved } else { 0 };
             SharedExtent { size, align, present, listed: is_recorded && size > 0 }
         };
@@ -428,6 +428,15 @@ fn fixed_part(facts: &Facts<'_, '_>, kernel: FunctionId) -> FixedPart {
         size: section.map_or(0, |section| section.size),
         align: section.map_or(1, |section| section.align()),
     }
+}
+
+/// Whether a section of the module's shared memory is that of a whole program, which stays, although nothing is in it.
+fn is_laid_out(facts: &Facts<'_, '_>, section: SectionId) -> bool {
+    let inputs = facts.inputs;
+    let is_of_whole_program = |piece: Piece| inputs.files()[inputs.file_of_section(piece.section)].is_whole_program;
+    let is_empty = |piece: Piece| inputs.sections()[piece.section].size == 0;
+    let mut pieces = facts.plan.sections()[section].pieces.iter();
+    inputs.has_whole_programs() && pieces.any(|piece| is_of_whole_program(piece) && is_empty(piece))
 }
 
 /// The variables in a kernel's shared memory, with their sizes.

@@ -180,6 +180,9 @@ enum Form {
 /// The section that tells where the lines of sources are in code.
 const LINES: &str = ".debug_line";
 
+/// The section with the types of registers, which belongs to no code.
+const REGISTER_TYPES: &str = ".nv_debug_info_reg_type";
+
 /// The sections that are not simply appended.
 const FORMS: [(&str, Form); 4] = [
     (".debug_frame", Form::Frames),
@@ -204,6 +207,7 @@ impl<'data> Facts<'_, 'data> {
         }
         let mut draft = Draft::default();
         let mut described = HashSet::new();
+        let named = if form == Form::Registers { self.first_of_names() } else { HashMap::new() };
         for piece in section.pieces.iter() {
             let linked = piece.section;
             let Some(machine) = self.inputs().sections()[linked].machine else { continue };
@@ -212,7 +216,9 @@ impl<'data> Facts<'_, 'data> {
             let mut moved = Moved::default();
             let bytes = match form {
                 Form::Lines => self.lines(&Tables { file, linked, machine, data }, draft.parts.size, &mut moved).into(),
-                Form::Registers => self.registers(file, (self.inputs().sections()[linked].data, data), &mut described).into(),
+                Form::Registers => {
+                    self.registers(file, (self.inputs().sections()[linked].data, data), &named, &mut described).into()
+                }
                 Form::Frames | Form::Appended => Cow::Borrowed(data),
             };
             moved.0.sort_unstable();
@@ -278,6 +284,7 @@ impl<'data> Facts<'_, 'data> {
         let is_same_without_functions = match form {
             Form::Frames => true,
             Form::Lines => !self.inputs().release().has(Rule::LineTablesEnd),
+            _ if section.name.stem == REGISTER_TYPES => self.planned.live.functions().all(|id| self.code(id).is_none()),
             _ => false,
         };
         let is_shared = is_empty || (is_same_without_functions && !speaks_of_functions);

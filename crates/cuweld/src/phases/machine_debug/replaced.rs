@@ -8,7 +8,8 @@
 //! which is right, but one that is longer ends too early, and live ranges of registers are those of other code, or stale memory where no
 //! instruction starts at the offset. A live range ends at the machine instruction that a Mercury instruction stands for. For each name, it has
 //! the live ranges of the first object that has any, and empty ones for all others, even for another function of the same name that is local
-//! to its object. With `--compat`, this is imitated, except for the stale memory.
+//! to its object. Whichever function of a name an object describes, it takes the offsets as those in the first one by the order of symbols.
+//! With `--compat`, this is imitated, except for the stale memory.
 
 use super::{Facts, word32};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId};
@@ -18,6 +19,7 @@ use crate::views::View;
 use cubin::capsule::Capsule;
 use cubin::mercury::Places;
 use cubin::release::{Release, Rule};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
@@ -68,12 +70,25 @@ impl<'data> Facts<'_, 'data> {
         place().map_or(addend, u64::cast_signed)
     }
 
+    /// The first function of each name, by the order of symbols; only what is imitated needs it.
+    pub(super) fn first_of_names(&self) -> HashMap<&'data [u8], FunctionId> {
+        if !self.planned.options.imitates(Imitation::RangesOfReplacedDefinitions) {
+            return HashMap::new();
+        }
+        let resolution = self.planned.resolution;
+        let number = |function: &FunctionId| self.numbering.symbol(resolution.functions()[*function].symbol);
+        let mut functions: Vec<FunctionId> = self.planned.live.functions().collect();
+        functions.sort_unstable_by_key(|function| Reverse(number(function)));
+        functions.into_iter().map(|function| (resolution.name(function).as_bytes(), function)).collect()
+    }
+
     /// The live ranges of registers that an object brings, from the contents of its section in the linked view and in the machine's.
     /// Those of functions that are gone become empty.
     pub(super) fn registers(
         &self,
         file: FileId,
         (linked, machine): (&'data [u8], &'data [u8]),
+        named: &HashMap<&[u8], FunctionId>,
         described: &mut HashSet<&'data [u8]>,
     ) -> Vec<u8> {
         let inputs = self.inputs();
@@ -85,18 +100,23 @@ impl<'data> Facts<'_, 'data> {
         let since = |release: &Release| release.has(Rule::LiveRangesStartInTime);
         let compiled = inputs.files()[file].toolkit.map(Release::for_toolkit);
         let starts_late = since(inputs.release()) && !compiled.is_some_and(since);
+        let looks_up = self.planned.options.imitates(Imitation::LiveRangesOfReplacedDefinitions);
         let mut out = machine.to_vec();
         for (name, ranges) in live_ranges(machine) {
             let Some(&symbol) = std::str::from_utf8(name).ok().and_then(|name| functions.get(name)) else { continue };
-            // The reference linker has room for one description of a name.
+            // The reference linker has room for one description of a name, and looks places up in the first function of that name.
             let is_first = described.insert(name);
             let imitates = self.planned.options.imitates(Imitation::RangesOfReplacedDefinitions);
             let is_current = self.subject(symbol, file).is_some_and(|subject| subject.is_current);
-            let spans = if is_current && (is_first || !imitates) {
-                let Some(function) = self.planned.resolution.function(symbol).filter(|_| starts_late) else { continue };
+            let own = self.planned.resolution.function(symbol).filter(|_| is_current);
+            let first = named.get(name).copied();
+            let spans = if let Some(function) = own.filter(|_| (is_first && first == own) || !imitates) {
+                if !starts_late {
+                    continue;
+                }
                 let keep = |span: &Span, [start, _]: [Option<u32>; 2]| [start.unwrap_or(span.bounds.start), span.bounds.end];
                 self.placed(&ranges, linked, name, function, keep)
-            } else if let Some(function) = self.defined_otherwise(symbol).filter(|_| is_first && imitates) {
+            } else if let Some(function) = first.filter(|_| is_first && looks_up) {
                 self.placed(&ranges, linked, name, function, |_, places| places.map(Option::unwrap_or_default))
             } else {
                 ranges.values().flatten().map(|span| (span.at, [0, 0])).collect()

@@ -249,9 +249,9 @@ pub struct SmallConstants<'data> {
 
 /// What the reference linker does with constants when it knows which kernels are used.
 ///
-/// It leaves out a small section that equals an earlier one, but places variables as if it were there: constants overlap, and those
-/// after it are not where code looks for them (imitated only with `--compat`). The offset of the last one that it did
-/// not leave out stays in the null symbol.
+/// It leaves out a small section that equals an earlier one, whatever its relocations, but places variables and relocations as if it were
+/// there: constants overlap, and those after it are not where code looks for them (imitated only with `--compat`). The offset of
+/// the last one that it did not leave out stays in the null symbol.
 pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_before: u64) {
     if !walk.facts.options.imitates(Imitation::OverlappingConstants) {
         return;
@@ -271,11 +271,13 @@ pub fn after_module_constants(walk: &mut Walk<'_, '_>, id: InputSectionId, size_
     if !is_candidate {
         return;
     }
-    if walk.small_constants.seen.insert((section.data, section.align())) {
+    // It looks for one or two words by their value, and takes 0 for none.
+    let is_none = section.size <= 8 && section.data.iter().all(|&byte| byte == 0);
+    if is_none || walk.small_constants.seen.insert((section.data, section.align())) {
         leave_in_null_symbol(walk, place.offset);
     } else {
         let output = &mut walk.plan.sections[place.section];
-        output.pieces.pop();
+        output.pieces.leave_out();
         output.size = size_before;
     }
 }

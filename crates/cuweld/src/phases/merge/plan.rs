@@ -288,12 +288,14 @@ pub struct Piece {
     pub origin: Option<SectionId>,
     /// Whether it was replaced, and nothing is left of it but its relocations.
     pub is_replaced: bool,
+    /// Whether that is because it equals an earlier one.
+    pub is_equal: bool,
 }
 
 impl Piece {
     /// A piece that is where its section says.
     pub fn new(section: InputSectionId, offset: u64) -> Self {
-        Piece { section, offset, origin: None, is_replaced: false }
+        Piece { section, offset, origin: None, is_replaced: false, is_equal: false }
     }
 }
 
@@ -333,11 +335,15 @@ impl Pieces {
         pieces
     }
 
-    /// Takes the last piece away.
-    pub fn pop(&mut self) {
-        match self {
-            Pieces::Many(pieces) if pieces.len() > 1 => _ = pieces.pop(),
-            _ => *self = Pieces::None,
+    /// Leaves out the last piece, but for its relocations, as it equals an earlier one.
+    pub fn leave_out(&mut self) {
+        let last = match self {
+            Pieces::None => None,
+            Pieces::One(piece) => Some(piece),
+            Pieces::Many(pieces) => pieces.last_mut(),
+        };
+        if let Some(piece) = last {
+            (piece.is_replaced, piece.is_equal) = (true, true);
         }
     }
 

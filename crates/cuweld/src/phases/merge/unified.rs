@@ -51,6 +51,6 @@ impl Walk<'_, '_> {
         let row = &mut self.plan.sections[table];
         row.align = row.align.max(section.align());
         row.size += STUB_SIZE;
-        row.pieces.push(Piece { section: code, offset, origin: None, is_replaced: false });
+        row.pieces.push(Piece::new(code, offset));
     }
 }

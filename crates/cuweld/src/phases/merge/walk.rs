@@ -453,6 +453,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     fn sections(&mut self, file: FileId) {
         let inputs = self.facts.inputs;
         let sections = || inputs.files()[file].sections.iter();
+        let is_whole_program = inputs.files()[file].is_whole_program;
         for id in sections() {
             let role = inputs.sections()[id].role;
             let merges = matches!(
@@ -466,6 +467,13 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                     | Role::FunctionConstants(_)
             );
             if merges && self.plan.placement[id].is_none() {
+                self.place(id, Cause::Section);
+            }
+        }
+        // That of a whole program has no variables that would tell of it.
+        let is_laid_out = |id: &InputSectionId| is_whole_program && inputs.sections()[*id].role == Role::ModuleShared;
+        for id in sections().filter(is_laid_out) {
+            if self.plan.placement[id].is_none() {
                 self.place(id, Cause::Section);
             }
         }

@@ -18,6 +18,7 @@ use super::resolve::Fate;
 use super::stages::Planned;
 use crate::diagnostics::{Failure, Message, Report};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId, SectionId, SymbolId};
+use crate::imitations::Imitation;
 use crate::views::{self, View};
 use capsule::CapsuleFields;
 use cubin::relocation::RelocationType;
@@ -146,6 +147,9 @@ pub(super) enum Decision {
     Dangling(FunctionId),
 }
 
+/// The size of an address in data.
+const POINTER_SIZE: u64 = 8;
+
 impl Planned<'_, '_> {
     /// Decides about the relocations of a section.
     fn section(&self, section: &OutputSection<'_>, view: View, run: &mut OutcomeRun) -> Result<(), Fault> {
@@ -154,8 +158,20 @@ impl Planned<'_, '_> {
         if !has_relocations || section.is_discarded || is_separate_debug() {
             return Ok(());
         }
-        let is_listed = |piece: &Piece| !piece.is_replaced || view == View::Mercury;
-        for piece in section.pieces.newest_first().with_replaced().filter(is_listed) {
+        let is_listed = |piece: &Piece| !piece.is_replaced || piece.is_equal || view == View::Mercury;
+        // Where equal constants are left out, relocations are placed as if they were there.
+        let is_placed_otherwise = self.options.knows_used_kernels() && self.options.imitates(Imitation::OverlappingConstants);
+        for mut piece in section.pieces.newest_first().with_replaced().filter(is_listed) {
+            let mut room = u64::MAX;
+            if is_placed_otherwise
+                && piece.origin.is_none()
+                && let Some(at) = self.plan.at(piece.section)
+            {
+                if piece.is_equal || piece.offset != at.offset {
+                    room = section.size;
+                }
+                piece.offset = at.offset;
+            }
             let Some(source) = self.inputs.in_view(piece.section, view) else { continue };
             let is_list = |id: &InputSectionId| matches!(self.inputs.sections()[*id].role, Role::Relocations { .. });
             let mut lists = self.inputs.attached(source).filter(is_list);
@@ -164,7 +180,7 @@ impl Planned<'_, '_> {
             let newer: Vec<InputSectionId> = lists.collect();
             let kept_before = run.kept.len();
             for list in newer.into_iter().rev().chain(oldest) {
-                self.list(section, piece, list, view, run)?;
+                self.list((section, piece, room), list, view, run)?;
             }
             if piece.origin.is_some() && self.moves_by_table(section, piece) {
                 self.sort_by_tables(&mut run.kept[kept_before..], piece);
@@ -173,11 +189,10 @@ impl Planned<'_, '_> {
         Ok(())
     }
 
-    /// Decides about the relocations that an object has in one list for a piece of a section.
+    /// Decides about the relocations that an object has in one list for a piece of a section, as far as there is room for them.
     fn list(
         &self,
-        section: &OutputSection<'_>,
-        piece: Piece,
+        (section, piece, room): (&OutputSection<'_>, Piece, u64),
         list: InputSectionId,
         view: View,
         run: &mut OutcomeRun,
@@ -201,6 +216,10 @@ impl Planned<'_, '_> {
                 continue;
             }
             let Some(offset) = section.kind.offset_of(self.unified, piece, entry.offset, view) else { continue };
+            // The reference linker ends with an internal error where equal constants are left out at the end.
+            if offset.saturating_add(POINTER_SIZE) > room {
+                continue;
+            }
             let entry = InputRelocation { offset, ..entry };
             let (patch, kept) = match self.decide(&Reference { section, is_debug, file, symbol, entry, explicit_addends }) {
                 Decision::Drop => continue,
@@ -209,7 +228,7 @@ impl Planned<'_, '_> {
                     continue;
                 }
                 // There is nothing left to apply it to.
-                _ if piece.is_replaced => continue,
+                _ if piece.is_replaced && !piece.is_equal => continue,
                 Decision::Dangling(function) => return Err(Fault::Dangling { section: piece.section, function }),
                 Decision::ApplyUnrecorded(patch) => (patch, None),
                 Decision::Apply(patch, kept) => (patch, Some(kept)),

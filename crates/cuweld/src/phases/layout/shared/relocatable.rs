@@ -7,7 +7,7 @@
 //! are compared, and only there: a kernel's memory then ends where its array starts, and for each kernel that uses the array itself
 //! there is a symbol that says where.
 
-use super::{DYNAMIC_ALIGN, Facts, SharedExtent, SharedLayout};
+use super::{DYNAMIC_ALIGN, Facts, SharedExtent, SharedLayout, is_laid_out};
 use crate::id::{FunctionId, IdMap};
 use crate::phases::merge::SharedPlacement;
 use cubin::release::Rule;
@@ -53,7 +53,11 @@ pub fn keep(facts: &Facts<'_, '_>) -> SharedLayout {
         if has_dynamic {
             module.align = module.align.max(DYNAMIC_ALIGN);
         }
-        layout.sections.insert(section, module.extent(has_dynamic));
+        let stays_empty = has_dynamic || is_laid_out(facts, section);
+        if stays_empty {
+            module.align = module.align.max(facts.plan.sections()[section].align);
+        }
+        layout.sections.insert(section, module.extent(stays_empty));
     }
     layout
 }
