@@ -284,7 +284,11 @@ impl<'data> Facts<'_, 'data> {
         let is_same_without_functions = match form {
             Form::Frames => true,
             Form::Lines => !self.inputs().release().has(Rule::LineTablesEnd),
-            _ if section.name.stem == REGISTER_TYPES => self.planned.live.functions().all(|id| self.code(id).is_none()),
+            _ if section.name.stem == REGISTER_TYPES => {
+                let data = |id: InputSectionId| self.inputs().sections()[id].data;
+                let is_same = draft.pieces.iter().all(|piece| data(piece.linked) == data(piece.machine));
+                is_same && self.planned.live.functions().all(|id| self.code(id).is_none())
+            }
             _ => false,
         };
         let is_shared = is_empty || (is_same_without_functions && !speaks_of_functions);
