@@ -28,9 +28,10 @@ use cubin::symbol::SymbolKind;
 use cubin::target::Views;
 use lines::Tables;
 use rayon::prelude::*;
+use replaced::Names;
 use std::borrow::Cow;
 use std::cell::LazyCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// The machine's side of every section of debug information.
 #[derive(Debug)]
@@ -204,7 +205,7 @@ impl<'data> Facts<'_, 'data> {
             return self.frames(section);
         }
         let mut draft = Draft::default();
-        let mut described = HashSet::new();
+        let mut names = if form == Form::Registers { self.names() } else { Names::default() };
         for piece in section.pieces.iter() {
             let linked = piece.section;
             let Some(machine) = self.inputs().sections()[linked].machine else { continue };
@@ -213,7 +214,7 @@ impl<'data> Facts<'_, 'data> {
             let mut moved = Moved::default();
             let bytes = match form {
                 Form::Lines => self.lines(&Tables { file, linked, machine, data }, draft.parts.size, &mut moved).into(),
-                Form::Registers => self.registers(file, (self.inputs().sections()[linked].data, data), &mut described).into(),
+                Form::Registers => self.registers(file, (self.inputs().sections()[linked].data, data), &mut names).into(),
                 Form::Frames | Form::Appended => Cow::Borrowed(data),
             };
             moved.0.sort_unstable();

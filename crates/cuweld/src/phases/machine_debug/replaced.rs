@@ -7,8 +7,8 @@
 //! definition, and looks up the offset in its machine code. So a function that is shorter there than in its own object ends where it ends,
 //! which is right, but one that is longer ends too early, and ranges of registers are those of other code, or leftovers of memory where no
 //! instruction starts at the offset. A live range ends at the machine instruction that a Mercury instruction stands for. Of live ranges, it has those of the first object that has any, and empty ones for all others, even where
-//! these are of another function of the same name that is local to its object. Where files are compared, this is imitated, except for the
-//! leftovers.
+//! these are of another function of the same name that is local to its object. It looks the code up by name as well, and finds that of the first
+//! such function in the symbol table, even if no object describes that one. Where files are compared, this is imitated, except for the leftovers.
 
 use super::{Facts, word32};
 use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId};
@@ -68,13 +68,27 @@ impl<'data> Facts<'_, 'data> {
         place().map_or(addend, u64::cast_signed)
     }
 
+    /// What is known of the names in live ranges before any was read.
+    pub(super) fn names(&self) -> Names<'data> {
+        let mut names = Names::default();
+        if self.planned.options.imitates(Imitation::RangesOfReplacedDefinitions) {
+            let resolution = self.planned.resolution;
+            let mut functions: Vec<FunctionId> = self.planned.live.functions().collect();
+            functions.sort_by_key(|&function| self.numbering.symbol(resolution.functions()[function].symbol));
+            for function in functions {
+                names.bearers.entry(resolution.name(function).as_bytes()).or_insert(function);
+            }
+        }
+        names
+    }
+
     /// The live ranges of registers that an object brings, from the contents of its section in the linked view and in the machine's.
     /// Those of functions that are gone become empty.
     pub(super) fn registers(
         &self,
         file: FileId,
         (linked, machine): (&'data [u8], &'data [u8]),
-        described: &mut HashSet<&'data [u8]>,
+        names: &mut Names<'data>,
     ) -> Vec<u8> {
         let inputs = self.inputs();
         let functions: HashMap<&str, InputSymbolId> = (inputs.files()[file].symbols.iter())
@@ -89,11 +103,18 @@ impl<'data> Facts<'_, 'data> {
         for (name, ranges) in live_ranges(machine) {
             let Some(&symbol) = std::str::from_utf8(name).ok().and_then(|name| functions.get(name)) else { continue };
             // The reference linker has room for one description of a name.
-            let is_first = described.insert(name);
+            let is_first = names.described.insert(name);
             let imitates = self.planned.options.imitates(Imitation::RangesOfReplacedDefinitions);
             let is_current = self.subject(symbol, file).is_some_and(|subject| subject.is_current);
-            let spans = if is_current && (is_first || !imitates) {
-                let Some(function) = self.planned.resolution.function(symbol).filter(|_| starts_late) else { continue };
+            let function = self.planned.resolution.function(symbol);
+            let namesake = || names.bearers.get(name).copied().filter(|&bearer| Some(bearer) != function);
+            let spans = if is_current
+                && (is_first || !imitates)
+                && let Some(other) = namesake()
+            {
+                self.placed(&ranges, linked, name, other, |_, places| places.map(Option::unwrap_or_default))
+            } else if is_current && (is_first || !imitates) {
+                let Some(function) = function.filter(|_| starts_late) else { continue };
                 let keep = |span: &Span, [start, _]: [Option<u32>; 2]| [start.unwrap_or(span.bounds.start), span.bounds.end];
                 self.placed(&ranges, linked, name, function, keep)
             } else if let Some(function) = self.defined_otherwise(symbol).filter(|_| is_first && imitates) {
@@ -139,6 +160,15 @@ impl<'data> Facts<'_, 'data> {
         });
         settled.collect()
     }
+}
+
+/// The names of functions in live ranges.
+#[derive(Default)]
+pub(super) struct Names<'data> {
+    /// Those whose live ranges an object has brought.
+    described: HashSet<&'data [u8]>,
+    /// The functions whose code the reference linker finds by them, where that is imitated.
+    bearers: HashMap<&'data [u8], FunctionId>,
 }
 
 /// The size of a range: two words.
