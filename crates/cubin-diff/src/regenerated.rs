@@ -6,6 +6,7 @@
 
 use crate::debug::OVERWRITTEN;
 use crate::{Area, Change, Difference};
+use std::borrow::Cow;
 
 /// The differences of two files, sorted out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,6 +103,9 @@ const FOLLOWS: [Follows; 31] = [
 /// Parts of the names of attributes that list offsets in code.
 const LISTS_OF_OFFSETS: [&str; 2] = ["_OFFSETS", "INDIRECT_BRANCH_TARGETS"];
 
+/// The attribute that lists offsets of loads, each with a mask of the bytes that nobody uses.
+const UNUSED_BYTES: &str = "UNUSED_LOAD_BYTE_OFFSET";
+
 /// Parts of the names of attributes that say how code was made.
 const ORIGINS: [&str; 2] = ["ANNOTATIONS", "NVSAL_SW_WAR"];
 
@@ -179,7 +183,7 @@ fn are_fewer_gpus(all: &[Difference]) -> bool {
 }
 
 /// Takes out of a line about some place what may differ; nothing is left of a line that may not.
-type Blank = for<'text> fn(&'text str, &str) -> Option<&'text str>;
+type Blank = for<'text> fn(&'text str, &str) -> Option<Cow<'text, str>>;
 
 impl Property {
     /// How lines of a list look that may differ in this property alone.
@@ -188,12 +192,17 @@ impl Property {
             Property::Places => Some(|text, place| {
                 let behind_place = text.split_once(' ')?.1;
                 let is_own = last_name(place).strip_prefix(".rela.text.") == Some(last_name(text));
-                if is_own { Some(behind_place.rsplit_once(' ')?.0) } else { Some(behind_place) }
+                Some(if is_own { behind_place.rsplit_once(' ')?.0 } else { behind_place }.into())
             }),
-            Property::Addends => Some(|text, _| Some(text.rsplit_once(' ')?.0)),
+            Property::Addends => Some(|text, _| Some(text.rsplit_once(' ')?.0.into())),
             Property::Offsets => Some(|text, _| {
-                let name = text.split(' ').nth(1).filter(|name| LISTS_OF_OFFSETS.iter().any(|part| name.contains(part)))?;
-                Some(name)
+                let mut words = text.split(' ').skip(1);
+                let name = words.next()?;
+                if name == UNUSED_BYTES {
+                    let masks: Vec<&str> = words.skip(1).step_by(2).collect();
+                    return Some(masks.join(" ").into());
+                }
+                LISTS_OF_OFFSETS.iter().any(|part| name.contains(part)).then_some(name.into())
             }),
             Property::Any | Property::Named(_) | Property::Origin | Property::FewerGpus => None,
         }
@@ -244,6 +253,8 @@ mod tests {
             right(Area::Relocations, "'.rela.debug_info'", "0x20 R_CUDA_64 'k' +0x180"),
             left(Area::Info, "'.nv.info.k'", "SVAL EXIT_INSTR_OFFSETS 0x150"),
             right(Area::Info, "'.nv.info.k'", "SVAL EXIT_INSTR_OFFSETS 0x170"),
+            left(Area::Info, "'.nv.info.k'", "SVAL UNUSED_LOAD_BYTE_OFFSET 0x150 0xfff 0x190 0xf0f"),
+            right(Area::Info, "'.nv.info.k'", "SVAL UNUSED_LOAD_BYTE_OFFSET 0x170 0xfff 0x1a0 0xf0f"),
             left(Area::Compat, "'.nv.compat'", "SVAL CAN_FASTPATH_FINALIZE 0x9 0x0"),
             right(Area::Compat, "'.nv.compat'", "SVAL CAN_FASTPATH_FINALIZE 0x1 0x0"),
             value(Area::Contents, "'.debug_frame' 'k'", "7 bytes"),
@@ -265,6 +276,18 @@ mod tests {
         ];
         let found = regenerated(follows.iter().chain(&others).cloned().collect());
         assert_eq!(found, Regenerated { functions: vec!["g".into(), "k".into()], others: others.to_vec() });
+    }
+
+    #[test]
+    fn a_load_keeps_the_bytes_that_nobody_uses() {
+        let record = |mask| format!("SVAL UNUSED_LOAD_BYTE_OFFSET 0x150 {mask} 0x190 0xf0f");
+        let place = || "'.nv.info.k'".to_owned();
+        let differences = [
+            value(Area::Contents, "'.text.k'", "7 bytes"),
+            Difference { area: Area::Info, place: place(), change: Change::OnlyLeft(record("0xfff")) },
+            Difference { area: Area::Info, place: place(), change: Change::OnlyRight(record("0xf0f")) },
+        ];
+        assert_eq!(regenerated(differences.to_vec()).others, differences[1..]);
     }
 
     #[test]

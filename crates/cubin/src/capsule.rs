@@ -11,6 +11,7 @@
 //! | `01`, `02`, `03` | 16, 32, 48 bytes | one machine instruction; the token is the Mercury instruction, verbatim |
 //! | `41`, `42`, `43` | 4 bytes | one machine instruction; the Mercury instruction is read off it |
 //! | `51 n`, `d1 n` | 2 bytes, then one of the above | 2n, or 2n+1, machine instructions |
+//! | `31` | 16 bytes | nothing: the Mercury instruction became none (compilers since 13.4) |
 //! | `50 n`, `d0 n` | 2 bytes | 2n, or 2n+1, machine instructions that only fill up |
 //!
 //! A linker has to walk a capsule only if it settles a relocation: a field of an instruction that is stored verbatim has to be
@@ -120,6 +121,10 @@ impl<'data> Capsule<'data> {
                 take(at, 4)?;
                 Ok(Token { machine, stored: None, length: Some(16 * u64::from(size & 0xf)) })
             }
+            0x31 if *at == start => {
+                take(at, 16)?;
+                Ok(Token { machine: 0, stored: None, length: Some(16) })
+            }
             0x50 | 0xd0 if *at == start => Ok(Token { machine: counted(take(at, 2)?), stored: None, length: Some(0) }),
             token => Err(Error::at(*at as u64, Problem::CapsuleToken(token))),
         }
@@ -144,14 +149,15 @@ mod tests {
     #[test]
     fn every_token_is_walked_by_its_length() {
         let mut tokens = vec![1; 16];
+        tokens.extend([0x31; 16]);
         tokens.extend([0x42, 0, 0, 0, 0xd1, 1]);
         tokens.extend([2; 32]);
         tokens.extend([0xd0, 4]);
-        let data = capsule(0b0_0010, 5, &tokens);
+        let data = capsule(0b00_0100, 6, &tokens);
         let capsule = Capsule::new(&data).unwrap_or(Capsule { data: &[] });
         assert_eq!(capsule.companion(), 7);
         let verbatim = capsule.verbatim().unwrap_or_default();
-        assert_eq!(verbatim, [Verbatim { machine: 0..1, stored: 16..32 }, Verbatim { machine: 3..6, stored: 38..70 }]);
+        assert_eq!(verbatim, [Verbatim { machine: 0..1, stored: 16..32 }, Verbatim { machine: 3..6, stored: 54..86 }]);
     }
 
     #[test]

@@ -126,7 +126,8 @@ impl Places {
             let instruction = usize::try_from(start).ok().and_then(|start| code.get(start..)).filter(|it| !it.is_empty());
             end = Some((mercury_size, start)).filter(|_| token.length == Some(0));
             if let Some(instruction) = instruction.filter(|_| token.length != Some(0)) {
-                let (main, begin) = main_instruction(code, start, last);
+                // What became nothing stands for what follows.
+                let (main, begin) = if machine.is_empty() { (start, start) } else { main_instruction(code, start, last) };
                 let before = groups.last_mut().map_or(start, |[.., last, until]| {
                     *until = begin.saturating_sub(INSTRUCTION_SIZE);
                     last.saturating_add(INSTRUCTION_SIZE)

@@ -247,6 +247,8 @@ rules! {
         "Files with two views have names of what they have and of nothing else, and no room for what has no bytes.";
     DebugInfoOfMachine 135
         "The Mercury view has the `.debug_info` of the machine view.";
+    LiveRangesOfDebuggedCode 135
+        "Live ranges are looked up in the code of objects with debug information alone.";
     LineTablesEnd 135
         "A table of lines without lines has the end of a sequence, in the machine view of files with two.";
     ConstantsKeepNames 135

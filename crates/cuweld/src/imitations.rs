@@ -98,8 +98,8 @@ imitations! {
     ReservedSectionNumbers "13.0", [],
         "Writes section numbers 0xff00 and 0xfff2 into symbols as they are.",
         "They mean something else to a reader.";
-    FirstDynamicAlignment "13.0", ["shared_dynamic_aligned" "shared_dynamic_two_arrays"],
-        "Aligns dynamic shared memory as its first declaration says, whatever others say, and where code knows it by several names, as the last of them says in the first function that a kernel reaches.",
+    FirstDynamicAlignment "13.0", ["shared_dynamic_aligned" "shared_dynamic_two_arrays" "shared_dynamic_agreed"],
+        "Aligns dynamic shared memory as its first declaration says, whatever others say, and where code knows it by several names, as the last of them says in the first function that a kernel reaches. Where kernels agree on a start, only that of the one whose memory ends last is aligned as it needs.",
         "Code that declares more may fault.";
     UncountedReservedShared "13.0" in One, ["reserved_shared_uncounted"],
         "With `-disable-smem-reservation`, allows as much shared memory as if what is reserved did not count.",
@@ -140,11 +140,8 @@ imitations! {
     LinesOfStubs "13.0" in Two, ["unified_debug"],
         "From `sm_100` on, says in line tables that the first stub of a unified function has the code of all, and the others none.",
         "Each has code of its own.";
-    RangesOfReplacedDefinitions "13.0" in Two, ["weak_debug" "same_static_function_debug"],
-        "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one, and has live ranges of registers for one function of a name.",
-        "They are wrong.";
-    LiveRangesOfReplacedDefinitions "13.0" to "13.4" in Two, ["weak_debug" "debug_ranges_by_name"],
-        "From `sm_100` on, places live ranges of registers of a weak function that was replaced, or of one of several of its name, in the code of the first of that name.",
+    RangesOfReplacedDefinitions "13.0" in Two, ["weak_debug" "same_static_function_debug" "debug_ranges_by_name" "same_static_function_undescribed"],
+        "From `sm_100` on, places ranges of a weak function that was replaced in the code of the new one, and has live ranges of registers for one function of a name, in the code of the first one.",
         "They are wrong.";
     JumpTablesOfReplacedDefinitions "13.0" to "13.4" in Two, ["weak_jump_tables" "weak_jump_tables_shorter"],
         "From `sm_100` on, keeps the relocations of jump tables of a weak function that was replaced.",

@@ -123,12 +123,19 @@ impl Usage<'_, '_> {
         reach::largest_sets(self.graph, self.components, &callers.0, self.live.entries(), is_of_interest)
     }
 
-    /// Which components are connected by calls, among those that entry functions reach and that lead somewhere: the same number for all
-    /// of a connected set.
-    pub fn connected(&self, callers: &PerComponent<Callers>, leads: &PerComponent<Option<bool>>) -> PerComponent<Option<u32>> {
+    /// Which components are connected, by calls or by `pairs` of functions, among those that entry functions reach and that lead somewhere:
+    /// the same number for all of a connected set.
+    pub fn connected(
+        &self,
+        callers: &PerComponent<Callers>,
+        leads: &PerComponent<Option<bool>>,
+        pairs: &[(FunctionId, FunctionId)],
+    ) -> PerComponent<Option<u32>> {
         let is_reached = |component: usize| callers.0.get(component).is_some_and(|callers| *callers != Callers::None);
         let is_concerned = |component: usize| leads.0.get(component) == Some(&Some(true)) && is_reached(component);
-        PerComponent(reach::connected(self.graph, self.components, is_concerned))
+        let component = |function| self.components.of(self.graph, function);
+        let pairs = pairs.iter().map(|&(one, other)| (component(one), component(other)));
+        PerComponent(reach::connected(self.graph, self.components, is_concerned, pairs))
     }
 
     /// The value of the component that a function is in.

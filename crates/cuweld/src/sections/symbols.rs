@@ -271,7 +271,7 @@ impl Output<'_, '_> {
     /// Whether there are two views, and a variable is defined nowhere. To a debugger, dynamic shared memory is somewhere.
     #[inline(always)]
     fn is_left_to_driver(&self, symbol: &Symbol, view: View) -> bool {
-        let is_shown = || view == View::Machine && is_dynamic(symbol) && self.layout.shared().shown_dynamic().is_some();
+        let is_shown = || view == View::Machine && is_dynamic(symbol) && self.layout.shared().shows_dynamic();
         view != View::Only && symbol.is_undefined() && !is_shown()
     }
 
@@ -401,14 +401,14 @@ impl Output<'_, '_> {
     fn shared_position(&self, id: SymbolId, symbol: &Symbol, view: View) -> Position {
         let shared = self.layout.shared();
         let address = shared.address(id).filter(|_| symbol.definition.is_some());
-        let offset = address.map(|address| address.offset).or(shared.shown_dynamic()).unwrap_or(u64::MAX);
+        let offset = address.map(|address| address.offset).or_else(|| shared.shown_dynamic(id)).unwrap_or(u64::MAX);
         let section = match address.and_then(|address| address.kernel) {
             Some(kernel) => self.plan.function(kernel).shared,
             None => self.plan.module_shared(),
         };
         let reserved = if view.is_machine() { self.options.reserved_shared() } else { 0 };
         // The reserved part comes before the pool; without a pool, dynamic shared memory is counted from where it ends.
-        let counts_from_pool = view == View::Only && address.is_none() && shared.shown_dynamic().is_some() && !shared.has_pool();
+        let counts_from_pool = view == View::Only && address.is_none() && shared.shows_dynamic() && !shared.has_pool();
         let base = if counts_from_pool { 0 } else { reserved };
         Position { section, value: offset.wrapping_add(base), common: false }
     }

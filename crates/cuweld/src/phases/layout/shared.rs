@@ -44,10 +44,8 @@ const DYNAMIC_ALIGN: u64 = 16;
 pub struct SharedLayout {
     addresses: IdMap<SymbolId, Address>,
     dynamic: IdMap<FunctionId, u64>,
-    /// The largest start of dynamic shared memory, if any kernel uses it.
-    largest_dynamic: Option<u64>,
-    /// With `-g`, the single base offset of dynamic shared memory that debuggers are given.
-    shown_dynamic: Option<u64>,
+    /// With `-g`, where debuggers are shown dynamic arrays.
+    shown_dynamic: Option<IdMap<SymbolId, u64>>,
     has_pool: bool,
     names_dynamic: bool,
     sections: IdMap<SectionId, SharedExtent>,
@@ -90,9 +88,14 @@ impl SharedLayout {
         self.dynamic.get(&function).copied()
     }
 
-    /// With `-g`, the single base offset of dynamic shared memory.
-    pub fn shown_dynamic(&self) -> Option<u64> {
-        self.shown_dynamic
+    /// Whether debuggers are shown dynamic shared memory: with `-g`.
+    pub fn shows_dynamic(&self) -> bool {
+        self.shown_dynamic.is_some()
+    }
+
+    /// With `-g`, where a dynamic array starts, wherever it is used.
+    pub fn shown_dynamic(&self, array: SymbolId) -> Option<u64> {
+        self.shown_dynamic.as_ref()?.get(&array).copied()
     }
 
     /// Whether dynamic shared memory has symbols in a file that shows shared variables.
@@ -345,23 +348,29 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
             *align = (*align).max(self.dynamic.of(self.facts, kernel));
         }
         let layout = &mut self.layout;
-        let unit = |kernel| self.dynamic.unit(self.facts, kernel);
-        layout.dynamic = agree_on_dynamic_starts(self.facts, self.users, null_pointer, unit, &mut self.end);
-        layout.largest_dynamic = layout.dynamic.values().max().copied();
+        let sets = self.users.connected_by_dynamic(self.facts, is_debugged);
+        // The reference linker aligns each kernel's start alone. What a debugger is shown is behind the kernel's section, which the pool may
+        // have widened, and so aligned as that is.
+        let is_alone = !is_debugged && self.facts.options.imitates(Imitation::FirstDynamicAlignment);
+        let is_behind = is_debugged && self.facts.inputs.release().has(Rule::DynamicSharedAligned);
+        let unit = |kernel| match is_alone {
+            true => (self.dynamic.unit(self.facts, kernel), 1),
+            false => (1, if is_behind { self.align[&kernel] } else { self.dynamic.of(self.facts, kernel) }),
+        };
+        layout.dynamic = agree_on_dynamic_starts(self.facts, &sets, null_pointer, unit, &mut self.end);
         if is_debugged && self.has_dynamic {
-            // Debuggers are given one address for all kernels, so all code uses that one.
-            let start = layout.largest_dynamic.unwrap_or(0);
-            layout.largest_dynamic = Some(start);
-            layout.dynamic.values_mut().for_each(|own| *own = start);
-            for kernel in &self.with_dynamic {
-                let end = self.end.entry(*kernel).or_default();
-                *end = (*end).max(start);
-            }
+            let arrays = self.facts.resolution.laid_out_by_kernel().iter();
+            let arrays = arrays.filter(|&&id| is_dynamic(&self.facts.resolution.symbols()[id]));
+            // What no kernel reaches is shown at the start of all memory.
+            let unreached = null_pointer.next_multiple_of(DYNAMIC_ALIGN);
+            let mut shown: IdMap<SymbolId, u64> = arrays.map(|&array| (array, unreached)).collect();
+            let reached = |(&function, &start)| users::dynamic(self.facts, function).map(move |array| (array, start));
+            shown.extend(layout.dynamic.iter().flat_map(reached));
+            layout.shown_dynamic = Some(shown);
         }
-        layout.shown_dynamic = layout.largest_dynamic.filter(|_| is_debugged);
         // It has no address of its own unless a debugger is shown one. A reserved part before a pool hides that: it has a symbol.
         let is_hidden = self.layout.has_pool && self.linked_reserved() > 0;
-        self.layout.names_dynamic = self.layout.shown_dynamic.is_some() || is_hidden;
+        self.layout.names_dynamic = self.layout.shows_dynamic() || is_hidden;
     }
 
     fn kernel_sections(&mut self) {
@@ -393,7 +402,10 @@ impl<'work, 'facts, 'data> Work<'work, 'facts, 'data> {
         let reserved = options.reserved_shared();
         let is_shown = self.layout.has_pool && options.lists_shared_variables();
         let extent = if is_shown || (self.is_debugged() && has_dynamic) {
-            let (size, listed) = (self.pool_end + reserved, self.pool_end + self.linked_reserved() > 0);
+            // The null pointer takes no room where nothing follows it.
+            let null_pointer = u64::from(options.reserve_null_pointer);
+            let end = if self.layout.has_pool || self.pool_end > null_pointer { self.pool_end } else { 0 };
+            let (size, listed) = (end + reserved, end + self.linked_reserved() > 0);
             let dynamic_align = if has_dynamic { DYNAMIC_ALIGN } else { 1 };
             SharedExtent { size, align: self.pool_align.max(dynamic_align), present: true, listed }
         } else {
@@ -494,25 +506,29 @@ impl DynamicAlignment {
 
 /// Finds where dynamic shared memory starts, and enlarges the kernels concerned up to there.
 ///
-/// No array starts before `first`, and each starts at a multiple of what its kernel needs (`unit`). All kernels that are connected
-/// through functions they share have to agree, so each connected set takes its largest start. Whoever calls a component that leads to
-/// dynamic shared memory is connected with it.
+/// No array starts before `first`, and each starts at a multiple of what its kernel needs (`unit`: by itself, and of what all agree on). All
+/// kernels that are connected through functions they share, or, where debuggers are given one address of each array, through arrays, have to
+/// agree, so each connected set takes its largest start, and the widest alignment of all. Whoever calls a component that leads to dynamic shared memory is connected with it.
 fn agree_on_dynamic_starts(
     facts: &Facts<'_, '_>,
-    users: &Users,
+    sets: &PerComponent<Option<u32>>,
     first: u64,
-    unit: impl Fn(FunctionId) -> u64,
+    unit: impl Fn(FunctionId) -> (u64, u64),
     end: &mut IdMap<FunctionId, u64>,
 ) -> IdMap<FunctionId, u64> {
-    let sets = users.connected_by_dynamic(facts);
-    let set_of = |function: FunctionId| facts.usage.at(&sets, function);
+    let set_of = |function: FunctionId| facts.usage.at(sets, function);
     let concerned: Vec<(FunctionId, u32)> =
         facts.live.entries().iter().filter_map(|&kernel| Some((kernel, set_of(kernel)?))).collect();
     let mut start: IdMap<u32, u64> = IdMap::default();
+    let mut widest: IdMap<u32, u64> = IdMap::default();
     for &(kernel, set) in &concerned {
-        let needed = end.get(&kernel).copied().unwrap_or(0).max(first).next_multiple_of(unit(kernel));
-        let agreed = start.entry(set).or_default();
-        *agreed = (*agreed).max(needed);
+        let (own, common) = unit(kernel);
+        let needed = end.get(&kernel).copied().unwrap_or(0).max(first).next_multiple_of(own);
+        let (agreed, widest) = (start.entry(set).or_default(), widest.entry(set).or_default());
+        (*agreed, *widest) = ((*agreed).max(needed), (*widest).max(common));
+    }
+    for (set, agreed) in &mut start {
+        *agreed = agreed.next_multiple_of(widest[set]);
     }
     for (kernel, set) in concerned {
         let end = end.entry(kernel).or_default();

@@ -77,9 +77,21 @@ impl<'data> Facts<'_, 'data> {
         }
         let resolution = self.planned.resolution;
         let number = |function: &FunctionId| self.numbering.symbol(resolution.functions()[*function].symbol);
-        let mut functions: Vec<FunctionId> = self.planned.live.functions().collect();
+        let only_debugged = self.inputs().release().has(Rule::LiveRangesOfDebuggedCode);
+        let is_found = |function: &FunctionId| !only_debugged || self.is_debugged(*function);
+        let mut functions: Vec<FunctionId> = self.planned.live.functions().filter(is_found).collect();
         functions.sort_unstable_by_key(|function| Reverse(number(function)));
         functions.into_iter().map(|function| (resolution.name(function).as_bytes(), function)).collect()
+    }
+
+    /// Whether the object with the prevailing definition of a function has debug information.
+    fn is_debugged(&self, function: FunctionId) -> bool {
+        let (inputs, resolution) = (self.inputs(), self.planned.resolution);
+        let definition = resolution.symbols()[resolution.functions()[function].symbol].definition;
+        definition.is_some_and(|symbol| {
+            let mut sections = inputs.files()[inputs.file_of_symbol(symbol)].sections.iter();
+            sections.any(|section| inputs.sections()[section].name == DEBUG_INFORMATION && inputs.sections()[section].size > 0)
+        })
     }
 
     /// The live ranges of registers that an object brings, from the contents of its section in the linked view and in the machine's.
@@ -100,7 +112,6 @@ impl<'data> Facts<'_, 'data> {
         let since = |release: &Release| release.has(Rule::LiveRangesStartInTime);
         let compiled = inputs.files()[file].toolkit.map(Release::for_toolkit);
         let starts_late = since(inputs.release()) && !compiled.is_some_and(since);
-        let looks_up = self.planned.options.imitates(Imitation::LiveRangesOfReplacedDefinitions);
         let mut out = machine.to_vec();
         for (name, ranges) in live_ranges(machine) {
             let Some(&symbol) = std::str::from_utf8(name).ok().and_then(|name| functions.get(name)) else { continue };
@@ -110,17 +121,18 @@ impl<'data> Facts<'_, 'data> {
             let is_current = self.subject(symbol, file).is_some_and(|subject| subject.is_current);
             let own = self.planned.resolution.function(symbol).filter(|_| is_current);
             let first = named.get(name).copied();
-            let spans = if let Some(function) = own.filter(|_| (is_first && first == own) || !imitates) {
-                if !starts_late {
-                    continue;
-                }
-                let keep = |span: &Span, [start, _]: [Option<u32>; 2]| [start.unwrap_or(span.bounds.start), span.bounds.end];
-                self.placed(&ranges, linked, name, function, keep)
-            } else if let Some(function) = first.filter(|_| is_first && looks_up) {
-                self.placed(&ranges, linked, name, function, |_, places| places.map(Option::unwrap_or_default))
-            } else {
-                ranges.values().flatten().map(|span| (span.at, [0, 0])).collect()
-            };
+            let spans =
+                if let Some(function) = own.filter(|_| (is_first && first.is_none_or(|first| Some(first) == own)) || !imitates) {
+                    if !starts_late {
+                        continue;
+                    }
+                    let keep = |span: &Span, [start, _]: [Option<u32>; 2]| [start.unwrap_or(span.bounds.start), span.bounds.end];
+                    self.placed(&ranges, linked, name, function, keep)
+                } else if let Some(function) = first.filter(|_| is_first) {
+                    self.placed(&ranges, linked, name, function, |_, places| places.map(Option::unwrap_or_default))
+                } else {
+                    ranges.values().flatten().map(|span| (span.at, [0, 0])).collect()
+                };
             for (at, bounds) in spans {
                 if let Some(field) = out.get_mut(at..at + RANGE_SIZE) {
                     field.copy_from_slice(bounds.map(u32::to_le_bytes).as_flattened());
@@ -160,6 +172,9 @@ impl<'data> Facts<'_, 'data> {
         settled.collect()
     }
 }
+
+/// The section that describes functions to a debugger.
+const DEBUG_INFORMATION: &str = ".debug_info";
 
 /// The size of a range: two words.
 const RANGE_SIZE: usize = 8;

@@ -182,11 +182,11 @@ impl Planned<'_, '_> {
     }
 
     /// Whether references of a section to dynamic shared memory need no symbol: kernels and what they reach know their own start, unless
-    /// a debugger is shown one for all.
+    /// a debugger is shown one for each array.
     pub(super) fn dynamic_is_nameless(&self, section: &OutputSection<'_>) -> bool {
         let shared = self.layout.shared();
         let is_kernel = |function: FunctionId| self.resolution.functions()[function].kernel;
-        let has_start = |function: FunctionId| shared.shown_dynamic().is_none() && shared.dynamic(function).is_some();
+        let has_start = |function: FunctionId| !shared.shows_dynamic() && shared.dynamic(function).is_some();
         let knows_start = section.code_of().is_some_and(|function| is_kernel(function) || has_start(function));
         knows_start || !shared.names_dynamic()
     }
@@ -198,7 +198,7 @@ impl Planned<'_, '_> {
         }
         let of_code = section.code_of().and_then(|function| shared.dynamic(function));
         // Code that no kernel reaches has no dynamic shared memory; a debugger is shown an offset all the same.
-        of_code.or(shared.shown_dynamic()).unwrap_or(u64::MAX)
+        of_code.or_else(|| shared.shown_dynamic(id)).unwrap_or(u64::MAX)
     }
 
     fn settle_slot(&self, reference: &Reference<'_, '_>, id: SymbolId, kept: Kept) -> Decision {

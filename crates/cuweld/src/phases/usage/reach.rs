@@ -285,7 +285,12 @@ pub fn largest<T: Ord + Copy>(
 }
 
 /// Which components are connected by calls, among those that are concerned: the same number for all of a connected set.
-pub fn connected(graph: &CallGraph<'_>, components: &Components, is_concerned: impl Fn(usize) -> bool) -> Vec<Option<u32>> {
+pub fn connected(
+    graph: &CallGraph<'_>,
+    components: &Components,
+    is_concerned: impl Fn(usize) -> bool,
+    pairs: impl Iterator<Item = (usize, usize)>,
+) -> Vec<Option<u32>> {
     let mut leader: Vec<u32> = (0..components.len() as u32).collect();
     fn find(leader: &mut [u32], component: usize) -> u32 {
         let mut root = component;
@@ -296,14 +301,13 @@ pub fn connected(graph: &CallGraph<'_>, components: &Components, is_concerned: i
         }
         root as u32
     }
-    for component in (0..components.len()).filter(|&component| is_concerned(component)) {
-        for next in components.members(component).iter().flat_map(|&node| graph.successors(node)) {
-            let next = components.of_node(next);
-            if is_concerned(next) {
-                let (one, other) = (find(&mut leader, component), find(&mut leader, next));
-                leader[one.max(other) as usize] = one.min(other);
-            }
-        }
+    let calls = (0..components.len()).filter(|&component| is_concerned(component)).flat_map(|component| {
+        let called = components.members(component).iter().flat_map(|&node| graph.successors(node));
+        called.map(move |next| (component, components.of_node(next)))
+    });
+    for (one, other) in calls.chain(pairs).filter(|&(one, other)| is_concerned(one) && is_concerned(other)) {
+        let (one, other) = (find(&mut leader, one), find(&mut leader, other));
+        leader[one.max(other) as usize] = one.min(other);
     }
     (0..components.len()).map(|component| is_concerned(component).then(|| find(&mut leader, component))).collect()
 }

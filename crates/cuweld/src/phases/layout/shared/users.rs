@@ -30,9 +30,14 @@ fn shared(facts: &Facts<'_, '_>, function: FunctionId) -> impl Iterator<Item = S
     facts.references.of(function).iter().copied().filter(|&symbol| is_shared_variable(&symbols[symbol]))
 }
 
+/// The dynamic arrays that a function's own code refers to.
+pub fn dynamic(facts: &Facts<'_, '_>, function: FunctionId) -> impl Iterator<Item = SymbolId> {
+    shared(facts, function).filter(|&symbol| facts.resolution.symbols()[symbol].definition.is_none())
+}
+
 /// Whether a function's own code uses dynamic shared memory.
 pub fn uses_dynamic(facts: &Facts<'_, '_>, function: FunctionId) -> bool {
-    shared(facts, function).any(|symbol| facts.resolution.symbols()[symbol].definition.is_none())
+    dynamic(facts, function).next().is_some()
 }
 
 impl Users {
@@ -83,8 +88,21 @@ impl Users {
     }
 
     /// The connected sets of what leads to dynamic shared memory.
-    pub fn connected_by_dynamic(&self, facts: &Facts<'_, '_>) -> PerComponent<Option<u32>> {
-        if self.any { facts.usage.connected(&self.callers, &self.dynamic) } else { PerComponent::default() }
+    pub fn connected_by_dynamic(&self, facts: &Facts<'_, '_>, is_debugged: bool) -> PerComponent<Option<u32>> {
+        if !self.any {
+            return PerComponent::default();
+        }
+        let pairs = if is_debugged { self.with_one_array(facts) } else { Vec::new() };
+        facts.usage.connected(&self.callers, &self.dynamic, &pairs)
+    }
+
+    /// Pairs of functions that use the same dynamic array, of which a debugger is given one address. All users of an array are in some pair.
+    fn with_one_array(&self, facts: &Facts<'_, '_>) -> Vec<(FunctionId, FunctionId)> {
+        let mut first: IdMap<SymbolId, FunctionId> = IdMap::default();
+        let is_reached = |&function: &FunctionId| facts.usage.at(&self.callers, function) != Callers::None;
+        let users = facts.resolution.functions().ids().filter(is_reached);
+        let uses = users.flat_map(|function| dynamic(facts, function).map(move |array| (array, function)));
+        uses.map(|(array, function)| (*first.entry(array).or_insert(function), function)).collect()
     }
 
     /// For each component of the call graph, the largest of the values of all shared variables that it reaches.
