@@ -23,6 +23,9 @@ impl<'data> Reader<'_, 'data> {
         if raw.len() != rows.symbols.len() {
             return Err(changed());
         }
+        if table.is_none() {
+            return Err(Damage("it has no symbol table".into()));
+        }
         let mut found = Symbols::default();
         for (index, (symbol, (row, hash))) in raw.zip(rows.symbols.iter_mut().zip(rows.name_hashes.iter_mut())).enumerate() {
             let mut symbol = symbol?;
@@ -49,7 +52,8 @@ impl<'data> Reader<'_, 'data> {
             }
             let is_dynamic = home.is_some_and(|(_, role)| is_settled_dynamic(&symbol, role));
             let place = if is_dynamic { Place::Undefined } else { place };
-            check::symbol(&symbol, place, home.map(|(_, role)| role)).map_err(problem)?;
+            let room = home.map(|(section, role)| (role, rows.sections[section.index()].size));
+            check::symbol(&symbol, place, room).map_err(problem)?;
             let home = home.filter(|_| !is_dynamic);
             *row = InputSymbol {
                 name: symbol.name,
