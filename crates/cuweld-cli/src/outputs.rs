@@ -165,7 +165,7 @@ pub fn collision<'path>(
     }
     let inputs = all(&mut inputs.into_iter());
     outputs.iter().enumerate().find_map(|(index, (output, leads))| {
-        let is_one = |(_, other): &&(&Path, Leads)| other == leads;
+        let is_one = |(_, other): &&(&Path, Leads)| other.clashes_with(leads);
         let file = shown(output);
         if let Some((input, _)) = inputs.iter().find(is_one) {
             return Some(Message::OutputIsInput { file, input: shown(input) });
