@@ -97,8 +97,10 @@ fn few_files_may_be_open_at_once() -> io::Result<()> {
 #[test]
 fn inputs_come_to_an_end() -> io::Result<()> {
     let folder = Folder::new()?;
-    let said = refused(&folder.link(&["/dev/zero", "-o", "out.cubin"])?);
-    assert!(said.contains("does not end"), "{said}");
+    for words in [&["/dev/zero"][..], &["a.cubin", "-uidx=/dev/zero"], &["a.cubin", "-nv-host=/dev/zero"]] {
+        let said = refused(&folder.link(&[words, &["-o", "out.cubin"]].concat())?);
+        assert!(said.contains("does not end"), "{said}");
+    }
     // It has contents, though no size.
     let said = refused(&folder.link(&["/proc/cpuinfo", "-o", "out.cubin"])?);
     assert!(said.contains("unknown format"), "{said}");

@@ -173,6 +173,9 @@ struct Reader<'file, 'data> {
 impl<'data> Reader<'_, 'data> {
     fn read(&self, input: &Input<'data>, mut rows: Rows<'_, 'data>) -> Result<ObjectFile<'data>, Damage> {
         self.read_sections(rows.sections)?;
+        if self.file.symbol_table().is_none() {
+            return Err(Damage("it has no symbol table".into()));
+        }
         let Symbols { functions, variables, definitions, .. } = self.read_symbols(&mut rows)?;
         let unknown_stacks = self.read_attributes(rows.sections, rows.symbols)?;
         self.read_machine_symbols(rows.symbols, rows.machine_symbols)?;

@@ -26,8 +26,11 @@ const PARAMETER_BANK: u8 = 0;
 /// What the header of a code section says of its function: its symbol. Registers stand above it.
 const FUNCTION: u32 = 0x00ff_ffff;
 
-/// How names begin that speak of what a section holds, and whether a section of some role and type holds that.
-const NAMES: &[(&str, fn(Role, SectionType) -> bool)] = &[
+/// Whether a section of some role and type holds what its name speaks of.
+type Fits = fn(Role, SectionType) -> bool;
+
+/// How names begin that speak of what a section holds.
+const NAMES: &[(&str, Fits)] = &[
     (".text.", |role, _| role == Role::Text),
     (".rel", |role, _| matches!(role, Role::Relocations { .. })),
     (".nv.info", |role, _| matches!(role, Role::ModuleInfo | Role::FunctionInfo)),
@@ -61,7 +64,13 @@ pub(super) fn kind_of_file(file: &File<'_>, name: &str, target: &Target) -> Resu
 #[inline(always)] // Hot: one per section.
 pub(super) fn name(section: &Section<'_>, (name, kind): (&str, SectionType), role: Role) -> Result<(), Damage> {
     let is_named_mercury = [MERCURY_PREFIX, CAPSULE_PREFIX].iter().any(|prefix| section.name.starts_with(prefix));
-    let fits = NAMES.iter().find(|(start, _)| name.starts_with(start)).is_none_or(|(_, fits)| fits(role, kind));
+    let fits = match role {
+        // Nearly all sections are of these.
+        Role::Text if name.starts_with(".text.") => true,
+        Role::Relocations { .. } if name.starts_with(".rel") => true,
+        Role::FunctionInfo if name.starts_with(".nv.info") => true,
+        _ => NAMES.iter().find(|(start, _)| name.starts_with(start)).is_none_or(|(_, fits)| fits(role, kind)),
+    };
     if is_named_mercury == is_mercury(section) && fits { Ok(()) } else { Err(misnamed(section)) }
 }
 

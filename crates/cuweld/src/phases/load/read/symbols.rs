@@ -23,9 +23,6 @@ impl<'data> Reader<'_, 'data> {
         if raw.len() != rows.symbols.len() {
             return Err(changed());
         }
-        if table.is_none() {
-            return Err(Damage("it has no symbol table".into()));
-        }
         let mut found = Symbols::default();
         for (index, (symbol, (row, hash))) in raw.zip(rows.symbols.iter_mut().zip(rows.name_hashes.iter_mut())).enumerate() {
             let mut symbol = symbol?;
