@@ -204,3 +204,50 @@ fn sizes_are_not_believed() -> io::Result<()> {
     }
     Ok(())
 }
+
+/// A fatbin with a cubin in it that unpacks to many times its size: zeros.
+fn bomb() -> Vec<u8> {
+    const PACKED: usize = 64 << 10;
+    // One byte as it is, then the same byte again and again: each 0xff stands for 255 of them.
+    let mut payload = vec![0x1f, 0, 1, 0];
+    payload.resize(PACKED, 0xff);
+    payload.resize(PACKED + 8, 0);
+    let mut entry = vec![0; 64];
+    let fields: [(usize, u64, usize); 9] = [
+        (0, 2, 2),
+        (2, 0x0101, 2),
+        (4, 64, 4),
+        (8, payload.len() as u64, 8),
+        (16, payload.len() as u64, 4),
+        (26, 1, 2),
+        (28, 90, 4),
+        (40, 0x2011, 8),
+        (56, 255 * PACKED as u64, 8),
+    ];
+    fields.iter().for_each(|&(at, value, size)| set(&mut entry, at, value, size));
+    let mut fatbin = 0xba55_ed50_u32.to_le_bytes().to_vec();
+    fatbin.extend([1, 0, 16, 0]);
+    fatbin.extend(((entry.len() + payload.len()) as u64).to_le_bytes());
+    [fatbin, entry, payload].concat()
+}
+
+/// A report says what it has not unpacked: all of these would take a hundred times as long.
+#[test]
+fn reports_have_a_limit() -> io::Result<()> {
+    const MANY: usize = 40;
+    let folder = tempfile::tempdir()?;
+    let (name, bomb) = ("bomb.o/", bomb());
+    fs::write(folder.path().join("bomb.a"), archive(ARCHIVE, (0..MANY).map(|_| member(name, bomb.len(), &bomb))))?;
+    for words in ["report bomb.a", "compare bomb.a bomb.a"] {
+        let output = Command::new("sh")
+            .args(["-c", LIMITS, env!("CARGO_BIN_EXE_cuweld")])
+            .args(words.split(' '))
+            .current_dir(&folder)
+            .output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{:?}: {text}{}", output.status, String::from_utf8_lossy(&output.stderr));
+        let refused = text.matches("are allowed for all").count();
+        assert!(words.starts_with("compare") || (MANY / 2..MANY).contains(&refused), "{refused} of {MANY}: {text}");
+    }
+    Ok(())
+}

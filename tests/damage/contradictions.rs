@@ -1,7 +1,7 @@
 //! Objects whose parts can all be read, but contradict each other: each is refused, and the message says what is wrong.
 
 use crate::bombs::{assert_refused, link_with};
-use cubin::elf::{Header, SHF_EXECINSTR, SectionHeader, SymbolRecord};
+use cubin::elf::{Header, SHF_CUDA_MERCURY, SHF_EXECINSTR, SectionHeader, SymbolRecord};
 use cubin::info::Attribute;
 use cubin::read::File;
 use cubin::symbol::{Binding, SymbolKind, info, other};
@@ -67,8 +67,8 @@ const CASES: &[Case] = &[
     ("a.cubin", |object| object.section("", |null| null.size = 1 << 20), "size of the first section"),
     ("a.cubin", |object| object.section("", |null| null.kind = 1), "type of the first section"),
     ("a.cubin", |object| object.section(".shstrtab", |names| names.kind = UNKNOWN_TYPE), "the table of section names"),
-    ("b.cubin", |object| object.section(".nv.info.f", |info| info.kind = UNKNOWN_TYPE), "not that of attributes"),
-    ("b.cubin", |object| object.section(".nv.info", |info| info.kind = UNKNOWN_TYPE), "not that of attributes"),
+    ("b.cubin", |object| object.section(".nv.info.f", |info| info.kind = UNKNOWN_TYPE), "not what its name says"),
+    ("b.cubin", |object| object.section(".nv.info", |info| info.kind = UNKNOWN_TYPE), "not what its name says"),
     ("b.cubin", |object| object.section(".nv.info.f", |info| info.info = 0), "belongs to section ''"),
     (
         "a.cubin",
@@ -110,7 +110,27 @@ const CASES: &[Case] = &[
     ("a.cubin", |object| first_record(object, 2, 0), "attribute REGCOUNT is of a wrong form"),
     ("a.cubin", |object| name_no_symbol(object), "relocation R_CUDA_ABS55_16_34 in '.text.k' names no symbol"),
     ("a.cubin", |object| set_relocation_type(object, 0xff02), "of an unknown type"),
-    ("a.cubin", |object| set_relocation_type(object, 0x1_0002), "of an unknown type"),
+    ("a.cubin", |object| set_relocation_type(object, 0x1_0002), "belongs to the other view"),
+    // What the table ends with, and what older GPUs had.
+    ("a.cubin", |object| set_relocation_type(object, 116), "of an unknown type"),
+    ("a.cubin", |object| set_relocation_type(object, 41), "of an unknown type"),
+    ("a.cubin", |object| set_call(object, "k", 6), "which is no texture, sampler or surface"),
+    ("a.cubin", |object| set_call(object, "k", 74), "which is no variable"),
+    ("a.cubin", |object| object.header(|header| header.kind = 5), "a file of type 0x5, which is no object"),
+    ("a.cubin", |object| object.section(".symtab", |table| table.kind = 3), "not what its name says"),
+    ("a.cubin", |object| object.section(".symtab", |table| (table.kind, table.name) = (3, 0)), "it has no symbol table"),
+    ("b.cubin", |object| object.section(".text.f", |code| code.kind = UNKNOWN_TYPE), "not what its name says"),
+    ("b.cubin", |object| object.section(".text.f", |code| code.flags |= SHF_CUDA_MERCURY), "not what its name says"),
+    ("b.cubin", |object| object.section(".nv.callgraph", |graph| graph.kind = UNKNOWN_TYPE), "not what its name says"),
+    ("a.cubin", |object| object.section(".rela.text.k", |entries| entries.entry_size = 8), "entries have 0x8 bytes"),
+    (
+        "a.cubin",
+        |object| {
+            let code = object.header_of(".text.k").0;
+            object.section(".rela.debug_frame", |relocations| relocations.info = code);
+        },
+        "belongs to section '.text.k'",
+    ),
 ];
 
 /// Makes the first record of the module, which says how many registers its function uses, another one.
@@ -137,11 +157,77 @@ fn set_relocation_type(object: &mut Damaged, kind: u32) {
     object.0[start + 2 * 24 + 8..][..4].copy_from_slice(&kind.to_le_bytes());
 }
 
+/// Gives the first relocation of a kernel's code, which is that of a call, another type.
+fn set_call(object: &mut Damaged, kernel: &str, kind: u32) {
+    let start = object.start(&format!(".rela.text.{kernel}"));
+    object.0[start + 8..][..4].copy_from_slice(&kind.to_le_bytes());
+}
+
 /// The same of objects with variables.
 const VARIABLES: &[Case] = &[
     ("a.cubin", |object| object.symbol("here", |symbol| symbol.other |= other::INTERNAL), "names 'here', which was deleted"),
     ("a.cubin", |object| object.symbol("here", |symbol| symbol.other = 0xa0), "'here' is in a section of another memory"),
     ("a.cubin", |object| object.section(".nv.global.init", |data| data.info = 1), "belongs to section 1 of"),
+    ("a.cubin", |object| object.section(".nv.global.init", |data| data.kind = 7), "not what its name says"),
+    ("a.cubin", |object| object.symbol("here", |symbol| symbol.other = 0), "'here' is in a section of another memory"),
+    ("a.cubin", |object| object.symbol("here", |symbol| symbol.section = 3), "'here' is in a section of another memory"),
+    ("a.cubin", |object| object.symbol("here", |symbol| symbol.value = 0x1000), "reaches past the end of its section"),
+    ("a.cubin", |object| object.symbol("here", |symbol| symbol.size = 0x1000), "reaches past the end of its section"),
+];
+
+/// The same of objects with weak functions: one of them is there twice.
+const WEAK: &[Case] = &[(
+    "b.cubin",
+    |object| {
+        let mut function = None;
+        object.symbol("w", |symbol| function = Some(*symbol));
+        object.symbol("__UFT_END", |symbol| *symbol = function.expect("a function"));
+    },
+    "'w' is defined more than once",
+)];
+
+/// The same of objects with two views of a program.
+const VIEWS: &[Case] = &[
+    ("a.cubin", |object| object.header(|header| header.flags |= 4), "that it holds Mercury code, and that it does not"),
+    (
+        "a.cubin",
+        |object| {
+            let mercury = object.header_of(".nv.capmerc.text.k").0;
+            object.section(".rela.text.k", |relocations| relocations.info = mercury);
+        },
+        "belongs to section '.text.k'",
+    ),
+    ("a.cubin", |object| object.section(".text.k", |code| code.info -= 1), "as its function"),
+    ("a.cubin", |object| object.section(".nv.merc.nv.info", |info| info.flags = 0), "not what its name says"),
+    (
+        "a.cubin",
+        |object| object.symbol("k", |symbol| symbol.info = info(Binding::WEAK, SymbolKind::FUNCTION)),
+        "symbol 'k' is another in the machine's symbol table",
+    ),
+    (
+        "a.cubin",
+        |object| {
+            let entries = object.start(".nv.merc.rela.debug_frame");
+            object.0[entries + 8..][..4].copy_from_slice(&2_u32.to_le_bytes());
+        },
+        "belongs to the other view",
+    ),
+    (
+        "a.cubin",
+        |object| {
+            let frames = object.start(".nv.merc.debug_frame");
+            object.0[frames + 20] = 2;
+        },
+        "frames of version 2",
+    ),
+    (
+        "a.cubin",
+        |object| {
+            let frames = object.start(".nv.merc.debug_frame");
+            object.0[frames + 4] += 0xf0;
+        },
+        "which are not there",
+    ),
 ];
 
 /// The same of position-independent objects: code that is called says that it loads the address of other code, which nobody calls.
@@ -150,9 +236,16 @@ const ADDRESSES: &[Case] =
 
 #[test]
 fn objects_that_contradict_themselves() -> io::Result<()> {
-    let programs = [("call_across_units", CASES), ("pointer_tables", VARIABLES), ("position_independent_dead", ADDRESSES)];
+    let programs = [
+        ("call_across_units/inputs/sm_90", CASES),
+        ("pointer_tables/inputs/sm_90", VARIABLES),
+        ("position_independent_dead/inputs/sm_90", ADDRESSES),
+        ("weak_fewer_registers/inputs/sm_90", WEAK),
+        ("call_across_units/inputs/sm_120", VIEWS),
+    ];
     for (program, cases) in programs {
-        let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases").join(program).join("inputs/sm_90");
+        let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases").join(program);
+        let target = format!("-arch={}", program.rsplit('/').next().unwrap_or_default());
         for (file, damage, expected) in cases {
             let folder = tempfile::tempdir()?;
             for name in ["a.cubin", "b.cubin"] {
@@ -162,7 +255,7 @@ fn objects_that_contradict_themselves() -> io::Result<()> {
                 }
                 fs::write(folder.path().join(name), object.0)?;
             }
-            assert_refused(&link_with("-arch=sm_90", &folder, &["a.cubin", "b.cubin"])?, expected);
+            assert_refused(&link_with(&target, &folder, &["a.cubin", "b.cubin"])?, expected);
         }
     }
     Ok(())

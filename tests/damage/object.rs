@@ -62,6 +62,12 @@ impl Object {
         self.sections.len() as u32 - 1
     }
 
+    /// The name of a section.
+    fn section_name(&self, section: u32) -> String {
+        let name = &self.names[self.sections[section as usize].0.name as usize..];
+        String::from_utf8_lossy(name.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
+    }
+
     /// Adds a symbol, and says which one it is.
     pub fn symbol(&mut self, name: &str, kind: SymbolKind, other: u8, section: u32, value: u64, size: u64) -> u32 {
         let record = SymbolRecord {
@@ -186,7 +192,7 @@ impl Object {
             entry[12..16].copy_from_slice(&variable.to_le_bytes());
             let header =
                 SectionHeader { kind: SHT_RELA, link: SYMBOLS, info: code, entry_size: 24, align: 8, ..SectionHeader::default() };
-            self.section(&format!(".rela.text.f{function}"), header, &entry);
+            self.section(&format!(".rela{}", self.section_name(code)), header, &entry);
         }
     }
 }

@@ -145,6 +145,20 @@ fn reasons_for_every_name() -> io::Result<()> {
 }
 
 #[test]
+fn names_that_must_be_there() -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut object = Object::new();
+    object.kernels(2 * MANY, None);
+    fs::write(folder.path().join("bomb.cubin"), object.build(&sample())?)?;
+    let names: String = (0..10 * MANY).map(|number| format!("-u=nothing{number} ")).collect();
+    fs::write(folder.path().join("names.txt"), names)?;
+    let output = link_with("-arch=sm_90", &folder, &["bomb.cubin", "-optf=names.txt", "--error-limit=0"])?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("ndefined reference to 'nothing").count(), 10 * MANY as usize, "{:?}", output.status);
+    Ok(())
+}
+
+#[test]
 fn variables_that_refer_to_nothing() -> io::Result<()> {
     let output = link(addresses_of_nothing(10 * MANY), &["--error-limit=0"])?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -90,6 +90,13 @@ const SHAPES: &[Shape] = &[
         ..PLAIN
     },
     Shape {
+        name: "names that must be there",
+        first: 4000,
+        options: |count| (0..count).map(|number| format!("-u=nothing{number}\n")).collect(),
+        files: &["options", "messages"],
+        ..PLAIN
+    },
+    Shape {
         name: "addresses of nothing",
         first: 10_000,
         objects: |count| vec![addresses_of_nothing(count)],

@@ -209,6 +209,14 @@ pub enum Problem {
         /// Size of one entry.
         entry_size: u64,
     },
+    /// The entries of a table are said to have another size than those of its kind.
+    #[error("entries have {found:#x} bytes, where {expected:#x} are expected")]
+    EntrySize {
+        /// The size that the header says.
+        found: u64,
+        /// The size of its kind.
+        expected: u64,
+    },
     /// A section is not of a kind that holds relocations.
     #[error("no relocation section")]
     NotRelocations,

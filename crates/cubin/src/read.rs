@@ -109,6 +109,9 @@ fn length(bytes: &[u8]) -> Option<usize> {
 /// The bit of a header's flags by which files say that they hold Mercury code.
 const MERCURY: u32 = 2;
 
+/// The bit by which files say that they hold machine code alone.
+const MACHINE_ONLY: u32 = 4;
+
 /// The number that stands for all section numbers that have no room in the header's flags.
 const LAST_NOTE_NUMBER: u32 = 0xff;
 
@@ -308,6 +311,12 @@ impl<'data> File<'data> {
     #[must_use]
     pub fn is_mercury(&self) -> bool {
         self.abi == Abi::Cuda13 && self.header.flags & MERCURY != 0
+    }
+
+    /// Whether the header says that the file holds machine code alone.
+    #[must_use]
+    pub fn is_machine_only(&self) -> bool {
+        self.abi == Abi::Cuda13 && self.header.flags & MACHINE_ONLY != 0
     }
 
     /// The note that says what the file was made for. The header says which section it is in.

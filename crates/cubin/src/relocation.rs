@@ -212,8 +212,14 @@ pub fn entries<'data>(section: &Section<'data>) -> Result<Entries<'data>> {
         }
         _ => return Err(Error::new(Problem::NotRelocations).in_section(section)),
     };
+    let expected = entry_size as u64;
+    // Without a size of their own they have that of their kind.
+    let found = section.header.entry_size;
+    if found != 0 && found != expected {
+        return Err(Error::new(Problem::EntrySize { found, expected }).in_section(section));
+    }
     if !rest.is_empty() {
-        let problem = Problem::PartialEntry { size: section.data.len() as u64, entry_size: entry_size as u64 };
+        let problem = Problem::PartialEntry { size: section.data.len() as u64, entry_size: expected };
         return Err(Error::new(problem).in_section(section));
     }
     Ok(Entries(form))

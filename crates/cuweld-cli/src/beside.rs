@@ -12,9 +12,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
-pub use system::{exchange, give, open_nameless};
+pub use system::{copy_attributes, exchange, give, open_nameless};
 #[cfg(not(target_os = "linux"))]
-pub use without::{exchange, give, open_nameless};
+pub use without::{copy_attributes, exchange, give, open_nameless};
 
 /// How many names there are in a folder. To look for one takes a microsecond; beyond them, names are random and never looked for.
 const NAMES: usize = 8;
@@ -141,7 +141,7 @@ pub fn settle_signals() {}
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "these system calls are not in the standard library")]
 mod system {
-    use std::ffi::CString;
+    use std::ffi::{CStr, CString};
     use std::fs::{File, Metadata};
     use std::io;
     use std::os::fd::AsRawFd;
@@ -168,6 +168,55 @@ mod system {
         let status =
             unsafe { libc::linkat(libc::AT_FDCWD, now.as_ptr(), libc::AT_FDCWD, then.as_ptr(), libc::AT_SYMLINK_FOLLOW) };
         if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Gives a new file the list of who has access that an old one has, and attributes that users gave that. Whether there were any,
+    /// or the new one had some that the old one has not.
+    pub fn copy_attributes(old: &Path, new: &File) -> io::Result<bool> {
+        const ACCESS: &CStr = c"system.posix_acl_access";
+        const OF_USERS: &[u8] = b"user.";
+        let old = CString::new(old.as_os_str().as_bytes())?;
+        // SAFETY: the texts end with NUL, and the system writes no more bytes than there is room for. File systems without attributes
+        // say so.
+        let list =
+            read(|room| unsafe { libc::listxattr(old.as_ptr(), room.as_mut_ptr().cast(), room.len()) }).unwrap_or_default();
+        let names = || list.split_inclusive(|&byte| byte == 0).filter_map(|name| CStr::from_bytes_with_nul(name).ok());
+        let mut is_changed = false;
+        if !names().any(|name| name == ACCESS) {
+            // A new file in some folders has a list of the folder's.
+            // SAFETY: the text ends with NUL.
+            is_changed = unsafe { libc::fremovexattr(new.as_raw_fd(), ACCESS.as_ptr()) } == 0;
+        }
+        for name in names().filter(|&name| name == ACCESS || name.to_bytes().starts_with(OF_USERS)) {
+            // SAFETY: as above.
+            let get =
+                |room: &mut [u8]| unsafe { libc::getxattr(old.as_ptr(), name.as_ptr(), room.as_mut_ptr().cast(), room.len()) };
+            let value = read(get)?;
+            // SAFETY: the system reads as many bytes as there are.
+            let status = unsafe { libc::fsetxattr(new.as_raw_fd(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0) };
+            if status != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            is_changed = true;
+        }
+        Ok(is_changed)
+    }
+
+    /// What the system writes to where there is enough room.
+    fn read(mut write: impl FnMut(&mut [u8]) -> isize) -> io::Result<Vec<u8>> {
+        // The second is the most that it has of anything.
+        for size in [256, 64 << 10] {
+            let mut bytes = vec![0; size];
+            if let Ok(count) = usize::try_from(write(&mut bytes)) {
+                bytes.truncate(count);
+                return Ok(bytes);
+            }
+            let error = io::Error::last_os_error();
+            if error.raw_os_error() != Some(libc::ERANGE) {
+                return Err(error);
+            }
+        }
+        Err(io::Error::from_raw_os_error(libc::ERANGE))
     }
 
     /// Lets two names change places, at once.
@@ -198,6 +247,11 @@ mod without {
     /// None can be made.
     pub fn open_nameless(_: &Path, _: Option<&Metadata>) -> Option<File> {
         None
+    }
+
+    /// Without attributes, nothing changes.
+    pub fn copy_attributes(_: &Path, _: &File) -> io::Result<bool> {
+        Ok(false)
     }
 
     /// Not needed.

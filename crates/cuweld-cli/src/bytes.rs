@@ -139,6 +139,14 @@ impl Bytes {
         })
     }
 
+    /// A copy of a file, which must have an end.
+    pub fn copy_of(path: &Path) -> io::Result<Vec<u8>> {
+        match Self::of(path)?.contents {
+            Contents::Read(bytes) => Ok(bytes),
+            Contents::Mapped(mapped) => Ok(mapped.map.to_vec()),
+        }
+    }
+
     fn of_opened(path: &Path, Opened { file, metadata }: &Opened) -> io::Result<Self> {
         let identity = Identity::of(metadata);
         if !metadata.is_file() || metadata.len() < WORTH_MAPPING {

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name of standard output.
-const STANDARD_OUTPUT: &str = "-";
+pub const STANDARD_OUTPUT: &str = "-";
 
 /// So many links lead to others before there is no end to be expected.
 const MOST_LINKS: u32 = 40;

@@ -38,7 +38,11 @@ pub fn run(script: &HostLinkerScript, messages: &Messages) -> ExitCode {
     let text = own + FOR_DEVICE_CODE;
     let Some(path) = &script.output else { return messages.print(&text) };
     let leads = Leads::of(path);
-    if let Some(input) = script.options_files.iter().find(|file| leads.is_some() && Leads::of(file) == leads) {
+    if let Some(input) = script
+        .options_files
+        .iter()
+        .find(|file| leads.as_ref().zip(Leads::of(file)).is_some_and(|(one, other)| one.clashes_with(&other)))
+    {
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         return messages.script_error(script, Diagnostic::new(Message::OutputIsInput { file: shown(path), input: shown(input) }));
     }

@@ -5,6 +5,7 @@ use crate::folders::{self, Folders};
 use crate::libraries;
 use crate::missing_file;
 use crate::options::{InputItem, InputSource, LinkArguments, Members, System};
+use crate::output;
 use crate::resources::Workload;
 use cuweld::Demand;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
@@ -122,7 +123,7 @@ impl<'arguments> Files<'arguments> {
     pub fn check_outputs(&self, arguments: &LinkArguments, report: &mut Report) -> Result<(), Failure> {
         let identity_of = |path: &Path| std::fs::metadata(path).ok().and_then(|found| Identity::of(&found));
         for output in arguments.outputs() {
-            let Some(identity) = identity_of(output) else { continue };
+            let Some(identity) = output::identity(output) else { continue };
             let file = self.files.iter().find(|file| file.bytes.identity == Some(identity)).map(|file| file.name().into_owned());
             let archive = || self.thin_archives.iter().find(|(_, opened)| *opened == identity).map(|(name, _)| name.clone());
             let beside = || arguments.side_inputs().find(|path| identity_of(path) == Some(identity)).map(shown_path);
@@ -185,14 +186,26 @@ const LEAST_OBJECT: usize = 1 << 10;
 pub fn expected(arguments: &LinkArguments) -> (Workload, Seen) {
     let files = arguments.inputs.len();
     let look = |item: &InputItem| match &item.source {
-        InputSource::File(path) if !is_runtime(path) => Opened::of(path).ok(),
-        InputSource::File(_) | InputSource::Library(_) | InputSource::LibraryFile(_) => None,
+        InputSource::File(path) if !is_runtime(path) => match Opened::of(path) {
+            // The system lets nobody open that many: each is opened when it is read.
+            Err(error) if is_too_many(&error) => Err(()),
+            opened => Ok(opened.ok()),
+        },
+        InputSource::File(_) | InputSource::Library(_) | InputSource::LibraryFile(_) => Ok(None),
     };
     let few = arguments.inputs_in_link_order().filter(|_| files < FEW_FILES);
-    let seen = Seen(few.map(look).collect());
+    let seen = Seen(few.map(look).collect::<Result<_, ()>>().unwrap_or_default());
     let bytes = seen.0.iter().flatten().map(|found| found.size() as usize).fold(0, usize::saturating_add);
     let least = if files < FEW_FILES { 0 } else { files * LEAST_OBJECT };
     (Workload { bytes: bytes.max(least), files }, seen)
+}
+
+/// Whether this program has as many files open as it may.
+fn is_too_many(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    return error.raw_os_error() == Some(libc::EMFILE);
+    #[cfg(not(unix))]
+    return false;
 }
 
 /// Whether a file is the device runtime, by its name.

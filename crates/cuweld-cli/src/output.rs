@@ -11,7 +11,8 @@
 
 use crate::beside;
 use crate::bytes::Identity;
-use crate::destination::{Destination, Target};
+use crate::destination::{Destination, STANDARD_OUTPUT, Target};
+use crate::streams;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -242,16 +243,20 @@ impl Write for Contents {
 }
 
 impl Target {
-    /// Gives a new file the owner and the permissions of the old one.
+    /// Gives a new file the owner, the permissions and the attributes of the old one.
     fn make_alike(&self, file: &File) -> io::Result<()> {
         let Some(old) = &self.old else { return Ok(()) };
         #[cfg(unix)]
         {
             use std::os::unix::fs::{MetadataExt, fchown};
             let new = file.metadata()?;
-            if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+            let is_owned_alike = (new.uid(), new.gid()) == (old.uid(), old.gid());
+            if !is_owned_alike {
                 fchown(file, Some(old.uid()), Some(old.gid()))?;
-            } else if new.mode() == old.mode() {
+            }
+            // A list of who has access decides what some of the permissions mean.
+            let has_changed = beside::copy_attributes(&self.place, file)?;
+            if is_owned_alike && !has_changed && new.mode() == old.mode() {
                 return Ok(());
             }
         }
@@ -259,12 +264,14 @@ impl Target {
     }
 }
 
-/// Where a path leads, so that two that lead to one file can be told: the file, or the place where it is to be. None for what is no
-/// regular file, which may be written to by any name.
-#[derive(Clone, Debug, Eq, PartialEq)]
+/// Where a path leads, so that two that lead to one file can be told. None for what is no regular file, which may be written to by any
+/// name.
+#[derive(Clone, Debug)]
 pub enum Leads {
     /// To a file.
     File(Identity),
+    /// To an open file that all may write to that are given it.
+    Open(Identity),
     /// To where there is none yet.
     Nowhere(PathBuf),
 }
@@ -273,7 +280,7 @@ impl Leads {
     /// Where a path leads.
     pub fn of(path: &Path) -> Option<Self> {
         match Destination::of(path).ok()? {
-            Destination::Open(_) => None,
+            Destination::Open(file) => file.metadata().ok().and_then(|found| Identity::of(&found)).map(Leads::Open),
             Destination::InPlace => fs::metadata(path).ok().and_then(|found| Identity::of(&found)).map(Leads::File),
             Destination::Replace(Target { place, old }) => match old {
                 Some(old) => Identity::of(&old).map(Leads::File),
@@ -281,4 +288,23 @@ impl Leads {
             },
         }
     }
+
+    /// Whether what is written to one of them is lost in the other.
+    pub fn clashes_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Leads::Open(_), Leads::Open(_)) => false,
+            (Leads::File(one) | Leads::Open(one), Leads::File(other) | Leads::Open(other)) => one == other,
+            (Leads::Nowhere(one), Leads::Nowhere(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
+/// The regular file that an output leads to, if it is there.
+pub fn identity(output: &Path) -> Option<Identity> {
+    let found = match output == Path::new(STANDARD_OUTPUT) {
+        true => streams::open(1).ok()?.metadata(),
+        false => fs::metadata(output),
+    };
+    Identity::of(&found.ok()?)
 }

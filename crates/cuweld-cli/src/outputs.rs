@@ -163,7 +163,7 @@ pub fn collision<'path>(
     let lead = |paths: Vec<&'path Path>| paths.into_iter().filter_map(|path| Some((path, Leads::of(path)?))).collect::<Vec<_>>();
     let (outputs, inputs) = (lead(outputs), lead(inputs));
     outputs.iter().enumerate().find_map(|(index, (output, leads))| {
-        let is_one = |(_, other): &&(&Path, Leads)| other == leads;
+        let is_one = |(_, other): &&(&Path, Leads)| other.clashes_with(leads);
         let file = shown(output);
         if let Some((input, _)) = inputs.iter().find(is_one) {
             return Some(Message::OutputIsInput { file, input: shown(input) });

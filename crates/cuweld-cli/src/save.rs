@@ -11,6 +11,7 @@
 //! The folder must be new or empty, and nothing is written outside of it: names of copies have no folders in them. Thin archives
 //! become ordinary ones, since their members may be anywhere.
 
+use crate::bytes::Bytes;
 use crate::inputs::{Files, Given};
 use crate::options::{self, InputItem, LinkArguments, Members, Repeated};
 use crate::request::{COMPATIBILITY_VARIABLES, RELEASE_VARIABLE};
@@ -94,7 +95,7 @@ impl Saved {
                 }
                 Repeated::Writes { option, path } => (option, self.place("outputs", path)),
                 // A file that is not there is missed when the link is repeated, too.
-                Repeated::Reads { option, path } => (option, self.copy(folder, path, &fs::read(path).unwrap_or_default())?),
+                Repeated::Reads { option, path } => (option, self.copy(folder, path, &Bytes::copy_of(path).unwrap_or_default())?),
             };
             fs::create_dir_all(folder.join(&place).parent().unwrap_or(folder))?;
             self.words.push(format!("{option}={place}").into());

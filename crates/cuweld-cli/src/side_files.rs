@@ -1,5 +1,6 @@
 //! Files that a link reads or writes beside its inputs and its result.
 
+use crate::bytes::Bytes;
 use crate::destination::Destination;
 use crate::messages::as_text_file;
 use crate::output::Pending;
@@ -63,7 +64,7 @@ pub fn read_host_section(path: Option<&Path>, report: &mut Report) -> Result<Opt
 fn read(path: Option<&Path>, report: &mut Report) -> Result<Option<Vec<u8>>, Failure> {
     let Some(path) = path else { return Ok(None) };
     let file = path.to_string_lossy().into_owned();
-    match std::fs::read(path) {
+    match Bytes::copy_of(path) {
         Ok(bytes) if bytes.is_empty() => report.fatal(Message::CannotReadFile { file }),
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) => {

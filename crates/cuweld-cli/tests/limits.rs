@@ -74,13 +74,33 @@ fn many_libraries_in_many_folders() -> io::Result<()> {
     Ok(())
 }
 
+/// A system may let a program have few files open. Objects are read one after the other then.
+#[test]
+fn few_files_may_be_open_at_once() -> io::Result<()> {
+    let folder = Folder::new()?;
+    let mut words = vec!["-arch=sm_90".to_owned(), "-o".into(), "out.cubin".into(), "a.cubin".into(), "--start-lib".into()];
+    for number in 0..50 {
+        let name = format!("{number}.cubin");
+        fs::copy(folder.path("a.cubin"), folder.path(&name))?;
+        words.push(name);
+    }
+    words.push("--end-lib".into());
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 20; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_cuweld")]).args(words);
+    let output = command.current_dir(&folder.0).output()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
 /// What has no size is read until it ends, but not for ever. A stranger's thin archive can not make a link wait for it.
 #[cfg(target_os = "linux")]
 #[test]
 fn inputs_come_to_an_end() -> io::Result<()> {
     let folder = Folder::new()?;
-    let said = refused(&folder.link(&["/dev/zero", "-o", "out.cubin"])?);
-    assert!(said.contains("does not end"), "{said}");
+    for words in [&["/dev/zero"][..], &["a.cubin", "-uidx=/dev/zero"], &["a.cubin", "-nv-host=/dev/zero"]] {
+        let said = refused(&folder.link(&[words, &["-o", "out.cubin"]].concat())?);
+        assert!(said.contains("does not end"), "{said}");
+    }
     // It has contents, though no size.
     let said = refused(&folder.link(&["/proc/cpuinfo", "-o", "out.cubin"])?);
     assert!(said.contains("unknown format"), "{said}");

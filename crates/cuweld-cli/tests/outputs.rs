@@ -90,6 +90,26 @@ fn a_closed_standard_output_takes_nothing() -> io::Result<()> {
     Ok(())
 }
 
+/// Standard output may be a file that has a name, and that may be an input or another output.
+#[test]
+fn standard_output_is_no_input_and_no_other_output() -> io::Result<()> {
+    let folder = Folder::new()?;
+    fs::copy(folder.path("a.cubin"), folder.path("both"))?;
+    let before = fs::read(folder.path("both"))?;
+    let onto = |name: &str, arguments: &[&str]| {
+        let stdout = File::options().write(true).create(true).truncate(false).open(folder.path(name))?;
+        folder.linker().args(arguments).stdout(stdout).output()
+    };
+    for name in ["-", "/dev/stdout"] {
+        let said = refused(&onto("both", &["both", "-o", name])?);
+        assert!(said.contains("is the input file 'both'"), "{said}");
+        let said = refused(&onto("new", &["a.cubin", "-o", "new", "--Map", name])?);
+        assert!(said.contains("is the output file 'new'"), "{said}");
+    }
+    assert!(fs::read(folder.path("both"))? == before);
+    Ok(())
+}
+
 #[test]
 fn a_link_to_nothing_is_followed_and_a_circle_is_not() -> io::Result<()> {
     let folder = Folder::new()?;
@@ -199,6 +219,42 @@ fn owners_stay() -> io::Result<()> {
     let found = fs::metadata(&out)?;
     assert_eq!((found.uid(), found.gid(), found.mode() & 0o777), (65534, 65534, 0o750));
     assert!(fs::read(&out)?.starts_with(ELF));
+    Ok(())
+}
+
+/// A list of who has access stays with a file, and a new file gets none of its folder's in the place of one that has none.
+#[cfg(target_os = "linux")]
+#[test]
+fn lists_of_who_has_access_stay() -> io::Result<()> {
+    let folder = Folder::new()?;
+    fs::create_dir(folder.path("given"))?;
+    for name in ["listed", "given/plain"] {
+        fs::write(folder.path(name), "old")?;
+        fs::set_permissions(folder.path(name), fs::Permissions::from_mode(0o660))?;
+    }
+    let python = |script: &str| Command::new("python3").args(["-c", script]).current_dir(&folder.0).output();
+    let set = "import os, struct
+entries = [(1, 6, -1), (2, 6, 65534), (4, 0, -1), (16, 6, -1), (32, 0, -1)]
+value = struct.pack('<I', 2) + b''.join(struct.pack('<HHi', *entry) for entry in entries)
+os.setxattr('listed', 'system.posix_acl_access', value)
+os.setxattr('listed', 'user.note', b'kept')
+os.setxattr('given', 'system.posix_acl_default', value)";
+    if !python(set).is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no lists of who has access can be set here");
+        return Ok(());
+    }
+    let lists = || {
+        let script = "import os
+for name in 'listed', 'given/plain':
+    print(name, oct(os.stat(name).st_mode), sorted((key, os.getxattr(name, key)) for key in os.listxattr(name)))";
+        python(script).map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let before = lists()?;
+    assert!(before.contains("posix_acl_access") && before.contains("kept"), "{before}");
+    for name in ["listed", "given/plain"] {
+        assert!(folder.link(&["a.cubin", "-o", name])?.status.success());
+    }
+    assert_eq!(lists()?, before);
     Ok(())
 }
 

@@ -6,8 +6,9 @@
 //! when the folder grows beyond its limit, the entries that were not used for the longest time go.
 
 use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -20,6 +21,9 @@ const LEFT_FULL: f64 = 0.9;
 
 /// Part of every key: what is stored, and how. Raise it when either changes.
 const FORMAT: &[u8] = b"cuweld cache 1";
+
+/// How the names of entries begin that are being written.
+const UNFINISHED: &str = ".new-";
 
 /// The size of a hash.
 const HASH: usize = 32;
@@ -129,9 +133,17 @@ impl Cache {
     }
 
     /// Removes entries that were not used for the longest time, if there are too many. Also what processes that were killed left.
+    /// Whatever else is in the folder stays: it may have been named by mistake.
     pub fn trim(&self) {
-        let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
+        let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let folders = fs::read_dir(&self.folder).into_iter().flatten().flatten().filter(is_folder);
+        let files = folders.flat_map(|folder| {
+            fs::read_dir(folder.path())
+                .into_iter()
+                .flatten()
+                .flatten()
+                .filter(move |file| is_own(&folder.file_name(), &file.file_name()))
+        });
         let mut entries: Vec<(SystemTime, u64, PathBuf)> = files
             .filter_map(|file| {
                 let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
@@ -155,6 +167,14 @@ impl Cache {
     }
 }
 
+/// Whether a file of this name, in a folder of the cache of that name, is an entry, or one that is being written.
+fn is_own(folder: &OsStr, file: &OsStr) -> bool {
+    let is_hexadecimal = |name: &str| name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let (Some(folder), Some(file)) = (folder.to_str(), file.to_str()) else { return false };
+    let is_entry = file.len() == 2 * HASH && is_hexadecimal(file) && file.starts_with(folder);
+    folder.len() == 2 && is_hexadecimal(folder) && (is_entry || file.starts_with(UNFINISHED))
+}
+
 /// An entry that is not there.
 pub(crate) struct Missing<'cache> {
     cache: &'cache Cache,
@@ -176,7 +196,7 @@ impl Missing<'_> {
             contents.extend((part.len() as u64).to_le_bytes());
             contents.extend(*part);
         }
-        let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
         file.write_all(&Sha256::digest(&contents))?;
         file.write_all(&contents)?;
         file.persist(&self.path)?;
@@ -283,6 +303,24 @@ mod tests {
         cache.trim();
         assert!(cache.get(key("old")).is_ok() && cache.get(key("new")).is_ok());
         assert!(cache.get(key("middle")).is_err());
+    }
+
+    #[test]
+    fn what_is_no_entry_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::new(folder.path().to_owned(), Some(10));
+        let others = ["photos/first", "ab/notes", "ab/abc", "cd/../top"];
+        for other in others {
+            let path = folder.path().join(other);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, [0; 1000]).expect("a file");
+        }
+        store(&cache, "a", &[b"image"]);
+        let unfinished = cache.path(&key("a").name()).with_file_name(".new-1");
+        fs::write(&unfinished, [0; 1000]).expect("a file");
+        cache.trim();
+        assert!(others.iter().all(|other| folder.path().join(other).exists()));
+        assert!(cache.get(key("a")).is_err() && !unfinished.exists());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::release;
 use crate::result::Outcome;
-use cuweld::diagnostics::{Diagnostic, Entry, Message, Report, Severity};
+use cuweld::diagnostics::{Diagnostic, Entry, Message, Report, Severity, printable};
 
 /// The two logs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -14,15 +14,15 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Adds a line to the log of errors.
+    /// Adds a line to the log of errors. Names in it can neither end it nor act upon a terminal.
     pub fn error(&mut self, line: &str) {
-        self.errors.push_str(line);
+        self.errors.push_str(&printable(line));
         self.errors.push('\n');
     }
 
     /// Adds a line to the other log.
     pub fn info(&mut self, line: &str) {
-        self.infos.push_str(line);
+        self.infos.push_str(&printable(line));
         self.infos.push('\n');
     }
 
@@ -130,6 +130,19 @@ mod tests {
     fn lines_of_the_assembler() {
         assert_eq!(compilers_line("ptxas info    : 0 bytes gmem"), "ptxas info    : 0 bytes gmem");
         assert_eq!(compilers_line("    0 bytes stack frame"), "ptxas         .     0 bytes stack frame");
+    }
+
+    #[test]
+    fn a_name_stays_in_its_line() {
+        let mut report = Report::default();
+        let name = "f\u{1b}]0;title\u{7}\nERROR 1: made up".to_owned();
+        report.say(Message::UndefinedReference { name, file: "a".into() });
+        let mut logs = Logs::default();
+        logs.add(&report, Some("a"));
+        logs.error("no such file: b\nERROR 2");
+        let lines: Vec<&str> = logs.errors.lines().collect();
+        let expected = "error   : Undefined reference to 'f\\x1b]0;title\\x07\\nERROR 1: made up' in 'a'";
+        assert_eq!(lines, [expected, "no such file: b\\nERROR 2"]);
     }
 
     #[test]

@@ -93,11 +93,7 @@ impl LinkArguments {
     /// Every file that the link writes. Standard output (`-`) is none.
     pub fn outputs(&self) -> impl Iterator<Item = &Path> {
         let SideFiles { register_link_binaries, time, dot, map, report, time_trace, .. } = &self.files;
-        [&self.output, register_link_binaries, time, dot, map, report, time_trace]
-            .into_iter()
-            .flatten()
-            .map(PathBuf::as_path)
-            .filter(|path| *path != Path::new("-"))
+        [&self.output, register_link_binaries, time, dot, map, report, time_trace].into_iter().flatten().map(PathBuf::as_path)
     }
 
     /// Every file that the link reads besides its inputs.

@@ -30,8 +30,10 @@ pub struct Examined<'data> {
     pub bytes: &'data [u8],
 }
 
-/// The most that one entry of a fatbin may unpack to.
-const MOST_UNPACKED: usize = 2 << 30;
+/// How many times its size what is packed may unpack to, taken together, as in a link.
+const EXPANSION: usize = 64;
+/// What it may unpack to beyond that.
+const ROOM: usize = 64 << 20;
 
 /// Code is worth naming as a duplicate from so many bytes on.
 const WORTH_SHARING: u64 = 128;
@@ -77,15 +79,21 @@ pub fn examine(files: &[Examined<'_>], looked_at: &(dyn Fn(usize, usize) + Sync)
 /// Reads all cubins, in the order of the queue; the facts are in that of the cubins.
 fn read(all: &[Found<'_>], looked_at: &(dyn Fn(usize, usize) + Sync)) -> Vec<Result<ImageFacts, String>> {
     let names = Names::default();
-    let queue = Queue::new(all.iter().map(|found| found.payload.memory()));
+    let too_much = too_much(all);
+    let memory = |(found, too_much): (&Found<'_>, &Option<String>)| if too_much.is_some() { 0 } else { found.payload.memory() };
+    let queue = Queue::new(all.iter().zip(&too_much).map(memory));
     let facts: Vec<OnceLock<_>> = all.iter().map(|_| OnceLock::new()).collect();
     let work = || {
         let mut unpacker = Unpacker::default();
         queue.work(|number, memory| {
             let (Some(found), Some(place)) = (all.get(number), facts.get(number)) else { return };
-            let bytes = match &found.payload {
-                Payload::Plain(bytes) => Ok(*bytes),
-                Payload::Entry(entry) => unpacker.unpack_into(entry, MOST_UNPACKED, memory).map_err(|error| error.to_string()),
+            let bytes = match (&found.payload, too_much.get(number).cloned().flatten()) {
+                (_, Some(problem)) => Err(problem),
+                (Payload::Plain(bytes), None) => Ok(*bytes),
+                (Payload::Entry(entry), None) => {
+                    let limit = found.payload.unpacked();
+                    unpacker.unpack_into(entry, limit, memory).map_err(|error| error.to_string())
+                }
             };
             _ = place.set(bytes.and_then(|bytes| image::examine(bytes, &names).map_err(|error| error.to_string())));
             looked_at(found.file as usize, found.payload.stored());
@@ -93,6 +101,22 @@ fn read(all: &[Found<'_>], looked_at: &(dyn Fn(usize, usize) + Sync)) -> Vec<Res
     };
     rayon::scope(|scope| (0..rayon::current_num_threads().min(all.len())).for_each(|_| scope.spawn(|_| work())));
     facts.into_iter().filter_map(OnceLock::into_inner).collect()
+}
+
+/// What is not unpacked, and why: a small file may promise to unpack to more than any machine has.
+fn too_much(all: &[Found<'_>]) -> Vec<Option<String>> {
+    let stored = all.iter().map(|found| found.payload.stored()).fold(0usize, usize::saturating_add);
+    let limit = stored.saturating_mul(EXPANSION).saturating_add(ROOM);
+    let mut left = limit;
+    let judge = |found: &Found<'_>| {
+        let unpacked = found.payload.unpacked();
+        let Some(rest) = left.checked_sub(unpacked) else {
+            return Some(format!("it unpacks to {unpacked} bytes; {limit} are allowed for all, of which {left} are left"));
+        };
+        left = rest;
+        None
+    };
+    all.iter().map(judge).collect()
 }
 
 /// What can not be read is said, and its bytes are counted as something else.

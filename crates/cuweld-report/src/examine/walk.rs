@@ -4,7 +4,7 @@ use super::Examined;
 use crate::model::{File, OtherEntry};
 use fatbin::archive::{Archive, Contents, Member};
 use fatbin::container::Fatbins;
-use fatbin::entry::EntryKind;
+use fatbin::entry::{EntryKind, Packing};
 use fatbin::host::FatbinSection;
 use fatbin::{Entry, HostObject, Kind, fatbins, identify};
 use std::sync::Arc;
@@ -37,13 +37,19 @@ impl Payload<'_> {
         }
     }
 
+    /// Bytes that it promises to unpack to.
+    pub(super) fn unpacked(&self) -> usize {
+        match self {
+            Payload::Entry(entry) if entry.packing() != Packing::Stored => {
+                usize::try_from(entry.unpacked_size).unwrap_or(usize::MAX)
+            }
+            Payload::Plain(_) | Payload::Entry(_) => 0,
+        }
+    }
+
     /// Bytes of memory while it is read, as far as its container tells the truth.
     pub(super) fn memory(&self) -> usize {
-        let unpacked = match self {
-            Payload::Plain(_) => 0,
-            Payload::Entry(entry) => usize::try_from(entry.unpacked_size).unwrap_or(usize::MAX),
-        };
-        self.stored().saturating_add(unpacked)
+        self.stored().saturating_add(self.unpacked())
     }
 }
 

@@ -6,6 +6,7 @@ use crate::phases::explain;
 use crate::phases::explain::referrers::Referrers;
 use crate::phases::resolve::{Symbol, is_shared_variable, is_texture};
 use crate::phases::stages::Planned;
+use std::collections::HashSet;
 
 /// What refers to the names that `-u` gives.
 const COMMAND_LINE: &str = "the command line";
@@ -13,8 +14,11 @@ const COMMAND_LINE: &str = "the command line";
 /// Reports every name that is missing.
 pub fn check(planned: &Planned<'_, '_>, report: &mut Report) {
     let &Planned { inputs, resolution, live, options, .. } = planned;
+    // Local names count, too.
+    let asked_for = resolution.symbols().iter().filter(|_| !options.keep.is_empty());
+    let known: HashSet<&str> = asked_for.map(|symbol| symbol.name(inputs)).collect();
     for name in &options.keep {
-        if !resolution.symbols().iter().any(|symbol| symbol.name(inputs) == name) {
+        if !known.contains(name.as_str()) {
             report.say(Message::UndefinedReference { name: name.clone(), file: COMMAND_LINE.into() });
         }
     }

@@ -23,7 +23,7 @@ use cubin::elf::SymbolRecord;
 use cubin::info::{self, Attribute, Record};
 use cubin::read::{File, Section};
 use cubin::section::SectionType;
-use cubin::symbol::SymbolKind;
+use cubin::symbol::{self, SymbolKind};
 use cubin::target::{Target, Variant, Views};
 use cubin::unified::{self, STUB_SIZE};
 
@@ -124,7 +124,7 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
         let message = Message::NoMercuryCode { file: name.into(), target: target.name.into() };
         return Err(Box::new(Diagnostic::new(message)));
     }
-    check::kind_of_code(file, name, target)?;
+    check::kind_of_file(file, name, target)?;
     let toolkit = file.toolkit();
     if toolkit.is_none() {
         let headline =
@@ -170,6 +170,9 @@ struct Reader<'file, 'data> {
 impl<'data> Reader<'_, 'data> {
     fn read(&self, input: &Input<'data>, mut rows: Rows<'_, 'data>) -> Result<ObjectFile<'data>, Damage> {
         self.read_sections(rows.sections)?;
+        if self.file.symbol_table().is_none() {
+            return Err(Damage("it has no symbol table".into()));
+        }
         let Symbols { functions, variables, definitions, .. } = self.read_symbols(&mut rows)?;
         let unknown_stacks = self.read_attributes(rows.sections, rows.symbols)?;
         self.read_machine_symbols(rows.symbols, rows.machine_symbols)?;
@@ -230,8 +233,11 @@ impl<'data> Reader<'_, 'data> {
         if let Some(missing) = symbols.get(records.len()).filter(|_| self.views == Views::Two) {
             return Err(Damage(format!("symbol '{}' is not in the machine's symbol table", missing.name)));
         }
-        for (record, row) in records.iter().zip(rows) {
-            let SymbolRecord { value, size, .. } = SymbolRecord::read(record);
+        for ((record, row), symbol) in records.iter().zip(rows).zip(symbols) {
+            let SymbolRecord { value, size, info, other, .. } = SymbolRecord::read(record);
+            if (info, other) != (symbol::info(symbol.binding, symbol.kind), symbol.other) {
+                return Err(Damage(format!("symbol '{}' is another in the machine's symbol table", symbol.name)));
+            }
             *row = MachineSymbol { value, size };
         }
         Ok(())

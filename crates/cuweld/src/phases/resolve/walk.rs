@@ -161,6 +161,11 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
                 self.result.symbols[id].named_after = mention.file;
                 self.define(id, mention);
             }
+            // In one object the attributes of both would be the function's.
+            Some(earlier) if earlier >= self.inputs.files()[mention.file].symbols.first() => {
+                let (name, first) = (row.name, clash::Owner::File(mention.file));
+                self.clashes.push(Clash::Definition { name, first });
+            }
             Some(earlier) if self.replaces(id, function, earlier, mention) => {
                 self.result.fate[earlier] = Fate::Replaced;
                 if self.note_relocations(function, earlier) {

@@ -11,6 +11,9 @@ use cubin::relocation;
 use cubin::section::SectionType;
 use cubin::unified;
 
+/// The section of the frames of functions.
+const FRAMES: &str = ".debug_frame";
+
 /// Above the shared memory of any GPU.
 const MAX_SHARED: u64 = 1 << 20;
 
@@ -37,7 +40,10 @@ impl<'data> Reader<'_, 'data> {
     fn read_section(&self, section: &Section<'data>) -> Result<InputSection<'data>, Damage> {
         let (name, kind, flags) = plain_header(section);
         let role = role_of(name, kind, flags, section.header.info);
-        check::name(section, name, role)?;
+        check::name(section, (name, kind), role)?;
+        if role == Role::Debug && name == FRAMES && is_mercury(section) {
+            check::frames(section)?;
+        }
         let count = self.file.sections().len();
         let target = match role {
             Role::ModuleInfo | Role::Debug | Role::GlobalData | Role::GlobalZero if section.header.info != 0 => {

@@ -49,7 +49,8 @@ impl<'data> Reader<'_, 'data> {
             }
             let is_dynamic = home.is_some_and(|(_, role)| is_settled_dynamic(&symbol, role));
             let place = if is_dynamic { Place::Undefined } else { place };
-            check::symbol(&symbol, place, home.map(|(_, role)| role)).map_err(problem)?;
+            let room = home.map(|(section, role)| (role, rows.sections[section.index()].size));
+            check::symbol(&symbol, place, room).map_err(problem)?;
             let home = home.filter(|_| !is_dynamic);
             *row = InputSymbol {
                 name: symbol.name,
