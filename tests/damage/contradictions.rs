@@ -175,7 +175,7 @@ const VARIABLES: &[Case] = &[
     ("a.cubin", |object| object.symbol("here", |symbol| symbol.size = 0x1000), "reaches past the end of its section"),
 ];
 
-/// The same of objects with weak functions: one of them is there twice.
+/// The same of objects with weak functions: one of them is defined twice.
 const WEAK: &[Case] = &[(
     "b.cubin",
     |object| {
@@ -224,7 +224,7 @@ const VIEWS: &[Case] = &[
         "a.cubin",
         |object| {
             let frames = object.start(".nv.merc.debug_frame");
-            object.0[frames + 4] += 0xf0;
+            object.0[frames + 5] += 1;
         },
         "which are not there",
     ),
