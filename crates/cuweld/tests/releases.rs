@@ -1,4 +1,4 @@
-//! Files as the libraries of releases make them whose program is not known: the layout of CUDA 13.5.
+//! Files in the layout of CUDA 13.5, which has the most differences from the first release.
 //!
 //! What is stored was made by libnvJitLink 13.5.37 of the inputs of cases; those with debug information have inputs of their own.
 
