@@ -13,8 +13,10 @@ use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
 pub use system::{copy_attributes, exchange, give, open_nameless};
+#[cfg(all(unix, not(target_os = "linux")))]
+pub use without::copy_attributes;
 #[cfg(not(target_os = "linux"))]
-pub use without::{copy_attributes, exchange, give, open_nameless};
+pub use without::{exchange, give, open_nameless};
 
 /// How many names there are in a folder. To look for one takes a microsecond; beyond them, names are random and never looked for.
 const NAMES: usize = 8;
@@ -250,6 +252,7 @@ mod without {
     }
 
     /// Without attributes, nothing changes.
+    #[cfg(unix)]
     pub fn copy_attributes(_: &Path, _: &File) -> io::Result<bool> {
         Ok(false)
     }

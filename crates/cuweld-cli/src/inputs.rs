@@ -200,12 +200,15 @@ pub fn expected(arguments: &LinkArguments) -> (Workload, Seen) {
     (Workload { bytes: bytes.max(least), files }, seen)
 }
 
+/// The system's number for having as many files open as a program may; none where there is no such limit.
+#[cfg(unix)]
+const TOO_MANY_OPEN: Option<i32> = Some(libc::EMFILE);
+#[cfg(not(unix))]
+const TOO_MANY_OPEN: Option<i32> = None;
+
 /// Whether this program has as many files open as it may.
 fn is_too_many(error: &io::Error) -> bool {
-    #[cfg(unix)]
-    return error.raw_os_error() == Some(libc::EMFILE);
-    #[cfg(not(unix))]
-    return false;
+    TOO_MANY_OPEN.is_some() && error.raw_os_error() == TOO_MANY_OPEN
 }
 
 /// Whether a file is the device runtime, by its name.

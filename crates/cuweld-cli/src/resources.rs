@@ -66,7 +66,7 @@ pub fn take_while_reading<T>(expected: Workload, asked_for: Option<u32>, read: i
 
 /// Provides memory for a link. Gives whether that is all that can be done for it.
 fn provide(workload: Workload, threads: usize) -> bool {
-    if threads == 1 && workload.files < MANY_FILES && workload.bytes <= arena::MOST_INPUT {
+    if threads == 1 && workload.files < MANY_FILES && arena::has_room_for(workload.bytes) {
         if workload.bytes >= WORTH_HUGE_PAGE {
             arena::use_huge_pages();
         }
@@ -284,7 +284,7 @@ mod arena {
     use std::ptr;
 
     /// So many bytes of input need less than the arena has: a link takes some three times their size.
-    pub(super) const MOST_INPUT: usize = 2 << 20;
+    const MOST_INPUT: usize = 2 << 20;
     /// How much is cut from it at most. What is never used is only an address.
     const ROOM: usize = 8 << 20;
     /// How much of that is for the time before it is known how large the link is. Of this, huge pages take nothing.
@@ -307,6 +307,11 @@ mod arena {
         static END: Cell<usize> = const { Cell::new(0) };
         /// From here on, nothing was written yet.
         static CLEAN: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Whether it has room for a link of that much input.
+    pub(super) fn has_room_for(input: usize) -> bool {
+        input <= MOST_INPUT
     }
 
     fn block() -> *mut u8 {
@@ -412,9 +417,12 @@ mod arena {
 /// Elsewhere everything is on the system's heap.
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
 mod arena {
+    #[cfg(unix)]
     use std::alloc::Layout;
 
-    pub(super) const MOST_INPUT: usize = 0;
+    pub(super) fn has_room_for(_: usize) -> bool {
+        false
+    }
 
     pub fn begin() {}
 
