@@ -135,7 +135,7 @@ impl<'data> Object<'data> {
         self.relocations.push(Relocation { section, offset, kind, symbol, addend });
     }
 
-    /// The file, except for what is [after](Content::After) it.
+    /// The file, except for what is [after](Content::Behind) it.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         let mut sections = self.sections.clone();
