@@ -470,13 +470,6 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                 self.place(id, Cause::Section);
             }
         }
-        // That of a whole program has no variables that would tell of it.
-        let is_laid_out = |id: &InputSectionId| is_whole_program && inputs.sections()[*id].role == Role::ModuleShared;
-        for id in sections().filter(is_laid_out) {
-            if self.plan.placement[id].is_none() {
-                self.place(id, Cause::Section);
-            }
-        }
         for id in sections() {
             let section = &inputs.sections()[id];
             let (Role::FunctionInfo, Some(code)) = (section.role, section.target) else { continue };
@@ -507,6 +500,13 @@ impl<'facts, 'data> Walk<'facts, 'data> {
             }
             if !explicit_addends && self.facts.options.keeps_relocations() && self.gains_addends(file, id) {
                 self.relocation_section(place.section, true);
+            }
+        }
+        // The shared memory of a whole program has no variables that would tell of it.
+        let is_laid_out = |id: &InputSectionId| is_whole_program && inputs.sections()[*id].role == Role::ModuleShared;
+        for id in sections().filter(is_laid_out) {
+            if self.plan.placement[id].is_none() {
+                self.place(id, Cause::Section);
             }
         }
     }
