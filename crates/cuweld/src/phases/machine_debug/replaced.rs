@@ -12,7 +12,7 @@
 //! With `--compat`, this is imitated, except for the stale memory.
 
 use super::{Facts, word32};
-use crate::id::{FileId, FunctionId, InputSectionId, InputSymbolId};
+use crate::id::{FileId, FunctionId, Id, InputSectionId, InputSymbolId};
 use crate::imitations::Imitation;
 use crate::phases::resolve::Fate;
 use crate::views::View;
@@ -78,20 +78,22 @@ impl<'data> Facts<'_, 'data> {
         let resolution = self.planned.resolution;
         let number = |function: &FunctionId| self.numbering.symbol(resolution.functions()[*function].symbol);
         let only_debugged = self.inputs().release().has(Rule::LiveRangesOfDebuggedCode);
-        let is_found = |function: &FunctionId| !only_debugged || self.is_debugged(*function);
+        let debugged = if only_debugged { self.debugged_files() } else { Vec::new() };
+        let is_debugged = |function: FunctionId| {
+            let definition = resolution.symbols()[resolution.functions()[function].symbol].definition;
+            definition.is_some_and(|symbol| debugged[self.inputs().file_of_symbol(symbol).index()])
+        };
+        let is_found = |function: &FunctionId| !only_debugged || is_debugged(*function);
         let mut functions: Vec<FunctionId> = self.planned.live.functions().filter(is_found).collect();
         functions.sort_unstable_by_key(|function| Reverse(number(function)));
         functions.into_iter().map(|function| (resolution.name(function).as_bytes(), function)).collect()
     }
 
-    /// Whether the object with the prevailing definition of a function has debug information.
-    fn is_debugged(&self, function: FunctionId) -> bool {
-        let (inputs, resolution) = (self.inputs(), self.planned.resolution);
-        let definition = resolution.symbols()[resolution.functions()[function].symbol].definition;
-        definition.is_some_and(|symbol| {
-            let mut sections = inputs.files()[inputs.file_of_symbol(symbol)].sections.iter();
-            sections.any(|section| inputs.sections()[section].name == DEBUG_INFORMATION && inputs.sections()[section].size > 0)
-        })
+    /// Which objects have debug information.
+    fn debugged_files(&self) -> Vec<bool> {
+        let sections = self.inputs().sections();
+        let is_it = |section: InputSectionId| sections[section].name == DEBUG_INFORMATION && sections[section].size > 0;
+        self.inputs().files().iter().map(|file| file.sections.iter().any(is_it)).collect()
     }
 
     /// The live ranges of registers that an object brings, from the contents of its section in the linked view and in the machine's.
