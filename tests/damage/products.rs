@@ -61,6 +61,23 @@ fn functions_from_outside_and_functions_that_use_them() -> io::Result<()> {
     Ok(())
 }
 
+/// As many recursions as functions: a message shows the first few.
+#[test]
+fn functions_that_call_themselves() -> io::Result<()> {
+    let mut object = Object::new();
+    let functions: Vec<u32> = (0..5 * MANY).map(|number| object.function(&format!("f{number}"), false, &[]).0).collect();
+    let (kernel, _) = object.function("k", true, &[]);
+    for function in functions {
+        object.call(kernel, function);
+        object.call(function, function);
+    }
+    let output = link(object, &[])?;
+    assert_linked(&output);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("recursion: f") && said.contains("and 19997 more"), "{said}");
+    Ok(())
+}
+
 /// Every kernel launches all that are launched after the place where it enters a chain: the product stands in the result, which is
 /// too large. That is found out before it is made.
 #[test]
