@@ -61,6 +61,28 @@ fn functions_from_outside_and_functions_that_use_them() -> io::Result<()> {
     Ok(())
 }
 
+/// More functions than one record has room for.
+#[test]
+fn functions_from_outside_that_need_several_records() -> io::Result<()> {
+    let mut object = Object::new();
+    let externs = object.kernels(5 * MANY, None);
+    let lists = externs.chunks(MANY as usize).zip(0..);
+    let users: Vec<u32> =
+        lists.map(|(list, number)| object.function(&format!("f{number}"), false, &record(Attribute::EXTERNS, list)).0).collect();
+    let (kernel, _) = object.function("k", true, &[]);
+    users.iter().for_each(|&user| object.call(kernel, user));
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("bomb.cubin"), object.build(&sample())?)?;
+    assert_linked(&link_with("-arch=sm_90", &folder, &["bomb.cubin"])?);
+    let linked = fs::read(folder.path().join("out.cubin"))?;
+    let file = cubin::read::File::parse(&linked).map_err(io::Error::other)?;
+    let info = file.sections().iter().find(|section| section.name == ".nv.info.k").ok_or(io::ErrorKind::NotFound)?;
+    let records = cubin::info::records(info.data).collect::<cubin::Result<Vec<_>>>().map_err(io::Error::other)?;
+    let listed = records.iter().filter(|record| record.attribute == Attribute::EXTERNS).flat_map(|record| record.symbols());
+    assert_eq!(listed.collect::<std::collections::HashSet<_>>().len(), externs.len());
+    Ok(())
+}
+
 /// As many recursions as functions: a message shows the first few.
 #[test]
 fn functions_that_call_themselves() -> io::Result<()> {
