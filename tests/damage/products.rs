@@ -83,6 +83,24 @@ fn functions_from_outside_that_need_several_records() -> io::Result<()> {
     Ok(())
 }
 
+/// The size of a stack that no GPU has is recorded as unknown.
+#[test]
+fn frames_that_are_larger_together_than_a_number() -> io::Result<()> {
+    let mut object = Object::new();
+    let functions = object.chain(2, |_| Vec::new());
+    let (kernel, _) = object.function("k", true, &[]);
+    object.call(kernel, functions[0].0);
+    let frames = functions.iter().flat_map(|&(function, _)| record(Attribute::FRAME_SIZE, &[function, 1 << 31]));
+    let header = SectionHeader { kind: SectionType::INFO.0, link: 2, align: 4, ..SectionHeader::default() };
+    object.section(".nv.info", header, &frames.collect::<Vec<_>>());
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("deep.cubin"), object.build(&sample())?)?;
+    assert_linked(&link_with("-arch=sm_90", &folder, &["deep.cubin"])?);
+    let kernels = cuweld::kernels::kernels(&fs::read(folder.path().join("out.cubin"))?).map_err(io::Error::other)?;
+    assert_eq!(kernels.iter().map(|kernel| kernel.stack).collect::<Vec<_>>(), [None]);
+    Ok(())
+}
+
 /// As many recursions as functions: a message shows the first few.
 #[test]
 fn functions_that_call_themselves() -> io::Result<()> {

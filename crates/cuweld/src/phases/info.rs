@@ -151,8 +151,10 @@ enum Frames {
     OfLastInner,
 }
 
-/// The value that says that a size is not known.
-const UNKNOWN: u32 = u32::MAX;
+/// A stack size as records have it: all ones if it is not known, or more than any GPU has.
+fn stack_size(size: Option<u64>) -> u32 {
+    size.and_then(|size| u32::try_from(size).ok()).unwrap_or(u32::MAX)
+}
 
 /// The version of Mercury code whose compilers did not say so.
 const OLDEST_MERCURY: u16 = 0x0100;
@@ -199,7 +201,7 @@ impl<'data> Facts<'_, 'data> {
         let stack = |(function, size): (FunctionId, Option<u64>)| Stack {
             symbol: self.resolution.functions()[function].symbol,
             is_stub: self.live.is_stub(function),
-            size: size.map_or(UNKNOWN, |size| size as u32),
+            size: stack_size(size),
         };
         stacks.map(stack).collect()
     }
@@ -386,10 +388,11 @@ impl<'data> Facts<'_, 'data> {
         match (attribute, properties) {
             (Attribute::ERROR, _) => {}
             (Attribute::CRS_STACK_SIZE, Some(properties)) => {
-                out.words(attribute, &[properties.return_stack.map_or(UNKNOWN, |size| size as u32)]);
+                out.words(attribute, &[stack_size(properties.return_stack)]);
             }
             (Attribute::SYNC_STACK, Some(properties)) => {
-                out.value(record.format, attribute, properties.return_stack.map_or(u16::MAX, |size| size as u16));
+                let size = properties.return_stack.and_then(|size| u16::try_from(size).ok());
+                out.value(record.format, attribute, size.unwrap_or(u16::MAX));
             }
             (Attribute::SPARSE_MMA_MASK, Some(properties)) => out.value(record.format, attribute, properties.sparsity),
             (Attribute::EXTERNS, None) => {
@@ -439,7 +442,7 @@ impl<'data> Facts<'_, 'data> {
         let has_records_of_barriers = !self.options.target.is_of_cuda_12(self.inputs.release());
         let return_stack = properties.map_or(Some(0), |properties| properties.return_stack);
         if return_stack != Some(0) && attributes.return_stack.is_none() {
-            out.words(Attribute::CRS_STACK_SIZE, &[return_stack.map_or(UNKNOWN, |size| size as u32)]);
+            out.words(Attribute::CRS_STACK_SIZE, &[stack_size(return_stack)]);
         }
         if self.attributes.any_sparsity() {
             let aliases = self.live.aliases_of(function);
