@@ -35,6 +35,7 @@ pub struct Resolution<'data> {
     fate: IdVec<InputSymbolId, Fate>,
     commons: Vec<SymbolId>,
     laid_out_by_kernel: Vec<SymbolId>,
+    /// Where discarded variables are in each section, in order, without overlaps.
     discarded_ranges: IdMap<InputSectionId, Vec<Range<u64>>>,
     has_aliases: bool,
     has_discarded_definitions: bool,
@@ -165,16 +166,19 @@ impl<'data> Resolution<'data> {
     #[inline] // Hot: one per relocation.
     pub fn ignores(&self, inputs: &Inputs<'data>, target: InputSectionId, offset: u64, symbol: InputSymbolId) -> bool {
         let section = &inputs.sections()[target];
-        let in_lost_variable =
-            || self.discarded_ranges.get(&target).is_some_and(|ranges| ranges.iter().any(|range| range.contains(&offset)));
+        let is_in_discarded_variable = || {
+            let ranges = self.discarded_ranges.get(&target).map(Vec::as_slice).unwrap_or_default();
+            let next = ranges.partition_point(|range| range.end <= offset);
+            ranges.get(next).is_some_and(|range| range.contains(&offset))
+        };
         let is_discarded = self.fate[symbol] == Fate::Discarded;
         match section.role {
             Role::Debug => is_discarded && FOLLOWS_CODE.contains(&section.name) && inputs.symbols()[symbol].is_function(),
-            Role::GlobalData | Role::UnifiedData => in_lost_variable(),
+            Role::GlobalData | Role::UnifiedData => is_in_discarded_variable(),
             // The reference linker goes by the symbol that the relocation names, and so leaves pointers to weak functions
             // and variables null in constants that do count.
             Role::ModuleConstants(_) => {
-                is_discarded && (self.imitations.contains(Imitation::NullPointersInConstants) || in_lost_variable())
+                is_discarded && (self.imitations.contains(Imitation::NullPointersInConstants) || is_in_discarded_variable())
             }
             _ => false,
         }

@@ -12,6 +12,7 @@ use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, 
 use cubin::release::Rule;
 use cubin::symbol::{Binding, SymbolKind};
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 /// Resolves all names.
 pub fn resolve<'data>(
@@ -64,7 +65,18 @@ pub fn resolve<'data>(
             return walk.report_clashes(file, report);
         }
     }
+    walk.result.discarded_ranges.values_mut().for_each(put_in_order);
     Ok(walk.result)
+}
+
+/// Sorts ranges, and joins those that touch.
+fn put_in_order(ranges: &mut Vec<Range<u64>>) {
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let touches = next.start <= last.end;
+        last.end = if touches { last.end.max(next.end) } else { last.end };
+        touches
+    });
 }
 
 /// A symbol of an input, and that input.
@@ -457,4 +469,16 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
 /// The part of a prototype that says what a function takes and returns.
 fn without_registers(prototype: &str) -> &str {
     prototype.split('|').next().unwrap_or(prototype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_put_in_order() {
+        let mut ranges = vec![8..12, 0..4, 20..24, 2..6, 12..16, 21..22];
+        put_in_order(&mut ranges);
+        assert_eq!(ranges, [0..6, 8..16, 20..24]);
+    }
 }
