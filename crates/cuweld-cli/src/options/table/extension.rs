@@ -42,7 +42,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(Color, "color", "", Takes::Keyword { name: "when", allowed: &["auto", "always", "never"] }, "When messages have colours.")
         .details("auto, the default, is for terminals only, and respects NO_COLOR, CLICOLOR and CLICOLOR_FORCE."),
-    row(ErrorLimit, "error-limit", "", Number("count"), "Stop after this many errors; 0 for no limit."),
+    row(ErrorLimit, "error-limit", "", Number("count"), "Show this many errors at most, and say how many more there are; 0 for no limit."),
     row(Explain, "explain", "", Text("code"), "Explain the code of a message, such as CW3108; 'list' shows all codes."),
     row(Threads, "threads", "", Number("count"), "How many threads to use; the result does not depend on it."),
     row(
