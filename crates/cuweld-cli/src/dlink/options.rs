@@ -211,7 +211,7 @@ impl DeviceLinkArguments {
 /// How options files are read.
 pub type ReadFile<'caller> = &'caller dyn Fn(&std::path::Path) -> std::io::Result<Vec<u8>>;
 
-/// How deep options files may be nested.
+/// How deep options files and options for other programs may be nested.
 const MAX_DEPTH: u8 = 8;
 
 struct Reader<'caller> {
@@ -264,7 +264,7 @@ impl Reader<'_> {
             Meaning::Compress => found.compression = one_of(value, COMPRESSIONS, "--compress")?,
             Meaning::CompressMode => found.compression.mode = one_of(value, MODES, "--compress-mode")?,
             Meaning::CompressAll => found.compression.all = true,
-            Meaning::ForFatbin => return self.read(value.split(',').map(OsString::from)),
+            Meaning::ForFatbin => return self.read_nested("-Xfatbin", value.split(',').map(OsString::from)),
             Meaning::ForLinker => found.link.extend(value.split(',').map(OsString::from)),
             Meaning::LineInfo => found.named_after_inputs = true,
             Meaning::DeviceDebug => {
@@ -286,13 +286,17 @@ impl Reader<'_> {
     }
 
     fn read_options_file(&mut self, file: &str) -> Result<(), String> {
-        if self.depth == MAX_DEPTH {
-            return Err(format!("options files are nested more than {MAX_DEPTH} deep: '{file}'"));
-        }
         let text = (self.read_file)(file.as_ref()).map_err(|error| format!("{file}: {error}"))?;
         let words = split_options_file(&text).ok_or_else(|| format!("{file}: a quotation mark is not closed"))?;
+        self.read_nested(file, words.into_iter())
+    }
+
+    fn read_nested(&mut self, source: &str, words: impl Iterator<Item = OsString>) -> Result<(), String> {
+        if self.depth == MAX_DEPTH {
+            return Err(format!("'{source}' is nested more than {MAX_DEPTH} deep"));
+        }
         self.depth += 1;
-        let result = self.read(words.into_iter());
+        let result = self.read(words);
         self.depth -= 1;
         result
     }
