@@ -113,6 +113,23 @@ fn modules_have_names_that_say_something() {
     assert_none(&problems);
 }
 
+/// Several tables have rows, and many things have forms: the name of a type says of what.
+#[test]
+fn types_have_names_of_their_own() {
+    const EMPTY: [&str; 4] = ["Row", "Form", "Thing", "Data"];
+    let mut problems = Vec::new();
+    for path in sources() {
+        for (index, line) in text(&path).lines().enumerate() {
+            let words: Vec<&str> = line.split(|letter: char| !letter.is_alphanumeric()).collect();
+            let is_empty = |pair: &[&str]| ["struct", "enum", "type"].contains(&pair[0]) && EMPTY.contains(&pair[1]);
+            if !line.trim_start().starts_with("//") && words.windows(2).any(is_empty) {
+                problems.push(format!("{path}:{}: {}", index + 1, line.trim()));
+            }
+        }
+    }
+    assert_none(&problems);
+}
+
 /// Which crates of the project a crate may build on. A crate that is not listed must be added here.
 const LAYERS: &[(&str, &[&str])] = &[
     ("cubin", &[]),

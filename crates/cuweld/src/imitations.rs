@@ -11,7 +11,7 @@ use std::fmt;
 /// One row: a way of the reference linker that is imitated on request.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Row {
+pub struct ImitationRow {
     /// What the reference does.
     pub what: &'static str,
     /// Why another way is right.
@@ -46,9 +46,9 @@ macro_rules! imitations {
 
             /// What is known of it.
             #[must_use]
-            pub fn row(self) -> Row {
+            pub fn row(self) -> ImitationRow {
                 match self {
-                    $(Self::$name => Row {
+                    $(Self::$name => ImitationRow {
                         what: $what, why: $why, first: $first, last: [$($last,)?].first().copied(),
                         views: [$(Views::$views,)?].first().copied(), cases: &[$($case,)*],
                     },)*
@@ -160,7 +160,7 @@ imitations! {
 /// The row as a sentence, as the design lists it.
 impl fmt::Display for Imitation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Row { what, why, first, last, cases, .. } = self.row();
+        let ImitationRow { what, why, first, last, cases, .. } = self.row();
         write!(out, "**{self:?}** ({first}")?;
         match last {
             Some(last) if last == first => write!(out, " only")?,
@@ -186,7 +186,7 @@ impl Imitations {
     #[must_use]
     pub fn of(release: &Release) -> Self {
         let number = |name: &str| Release::by_name(name).map(|release| release.toolkit);
-        let shows = |row: Row| {
+        let shows = |row: ImitationRow| {
             let since = number(row.first).is_none_or(|first| first <= release.toolkit);
             since && row.last.and_then(number).is_none_or(|last| release.toolkit <= last)
         };

@@ -15,7 +15,7 @@ use super::documented;
 use super::emit;
 use super::explained;
 use super::leftovers;
-use super::model::{Assembler, DebugInfo, Form, Program, Unit};
+use super::model::{Assembler, DebugInfo, Program, Unit, UnitKind};
 use super::recoded::{Recoded, recoded};
 use super::relink;
 use super::unified;
@@ -156,12 +156,12 @@ pub fn judge(mut expected: Outcome, found: &Outcome, inputs: &[Vec<u8>], release
 
 /// The words that the assembler gets for a unit.
 fn assembler_arguments(unit: &Unit) -> Vec<String> {
-    let form: &[&str] = match unit.form {
-        Form::Relocatable => &["-c"],
-        Form::PositionIndependent => &["-c", "-pic", "true"],
-        Form::WholeProgram => &["-ewp"],
+    let kind: &[&str] = match unit.kind {
+        UnitKind::Relocatable => &["-c"],
+        UnitKind::PositionIndependent => &["-c", "-pic", "true"],
+        UnitKind::WholeProgram => &["-ewp"],
     };
-    let mut words: Vec<String> = form.iter().map(|word| (*word).to_owned()).collect();
+    let mut words: Vec<String> = kind.iter().map(|word| (*word).to_owned()).collect();
     words.push(format!("-arch={}", unit.real_arch));
     match unit.debug {
         DebugInfo::None => {}

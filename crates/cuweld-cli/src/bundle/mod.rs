@@ -69,7 +69,7 @@ fn make(arguments: &options::FatbinArguments) -> Result<(), String> {
         write(path, &fatbin)?;
     }
     if let Some(path) = &arguments.embedded {
-        let source = Embedded { fatbin: &fatbin, wrapper: arguments.wrapper, form: arguments.form }.source();
+        let source = Embedded { fatbin: &fatbin, wrapper: arguments.wrapper, style: arguments.style }.source();
         write(path, source.as_bytes())?;
     }
     Ok(())

@@ -30,7 +30,7 @@ use cuweld::options::OnEmpty;
 use cuweld::trace::Trace;
 use cuweld_device_link::{Bundle, Machine, Program, Visibility, link_each};
 use cuweld_toolkit::{Compilation, Search};
-use fatbin::write::{Embedded, Form, Settings, Wrapper};
+use fatbin::write::{Embedded, Settings, SourceStyle, Wrapper};
 use options::{DeviceLinkArguments, Emit, HELP, Targets};
 use std::ffi::OsString;
 use std::io::Write;
@@ -368,7 +368,9 @@ fn add_bundle(
         Emit::Fatbin => bundle.fatbin().write_to(out),
         Emit::EmbeddedC => {
             let fatbin = bundle.fatbin().to_vec();
-            out.write_all(Embedded { fatbin: &fatbin, wrapper: Wrapper::Linked, form: Form::default() }.source().as_bytes())
+            out.write_all(
+                Embedded { fatbin: &fatbin, wrapper: Wrapper::Linked, style: SourceStyle::default() }.source().as_bytes(),
+            )
         }
         Emit::Object | Emit::Cubin => {
             let machine = asked.machine.or_else(|| opened.host_machine().and_then(Machine::by_number));

@@ -133,9 +133,9 @@ impl Meaning {
 }
 
 /// One row: names, whether a value follows, and what it means.
-type Row = (&'static [&'static str], bool, Meaning);
+type DeviceLinkOption = (&'static [&'static str], bool, Meaning);
 
-const ROWS: &[Row] = &[
+const ROWS: &[DeviceLinkOption] = &[
     (&["-arch", "--gpu-architecture"], true, Meaning::Architecture),
     (&["-code", "--gpu-code"], true, Meaning::Code),
     (&["-gencode", "--generate-code"], true, Meaning::GenerateCode),
@@ -182,7 +182,7 @@ const ROWS: &[Row] = &[
 const IGNORED: &[&str] = &["-O", "-D", "-I", "-Wl,", "-Wno-", "-Wall", "-Wextra", "-std=", "-fvisibility", "-march=", "-mtune="];
 
 /// A word that is an option, what it means, and its value, if it has one in it.
-fn find(word: &str) -> Option<(&'static Row, Option<&str>)> {
+fn find(word: &str) -> Option<(&'static DeviceLinkOption, Option<&str>)> {
     let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
     ROWS.iter().find(|(names, takes_value, _)| names.contains(&name) && (*takes_value || value.is_none())).map(|row| (row, value))
 }

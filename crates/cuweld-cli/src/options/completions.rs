@@ -1,7 +1,7 @@
 //! Completions of shells.
 
 use super::arguments::Generated;
-use super::table::{self, Origin, Row, Takes};
+use super::table::{self, OptionRow, Origin, Takes};
 use std::fmt::Write;
 
 /// The completions for a shell; nothing for what is not a shell.
@@ -14,12 +14,12 @@ pub fn completions(shell: Generated) -> String {
     }
 }
 
-fn offered() -> impl Iterator<Item = &'static Row> {
+fn offered() -> impl Iterator<Item = &'static OptionRow> {
     table::rows().filter(|row| row.origin != Origin::Undocumented)
 }
 
 /// An option's names with their dashes.
-fn names(row: &Row) -> Vec<String> {
+fn names(row: &OptionRow) -> Vec<String> {
     let short = row.short.map(|short| format!("-{short}"));
     [Some(format!("--{}", row.long)), short].into_iter().flatten().collect()
 }

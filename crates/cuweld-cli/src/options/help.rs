@@ -1,6 +1,6 @@
 //! `--help` and `--version`.
 
-use super::table::{self, Origin, Row, Takes};
+use super::table::{self, OptionRow, Origin, Takes};
 use cubin::release::Release;
 
 /// How wide lines are at most, and at least.
@@ -50,20 +50,20 @@ pub fn help(program: &str, terminal_width: Option<usize>) -> String {
 }
 
 /// The rows of one origin, by name.
-pub(super) fn sorted(origin: Origin) -> Vec<&'static Row> {
+pub(super) fn sorted(origin: Origin) -> Vec<&'static OptionRow> {
     let mut rows: Vec<_> = table::rows().filter(|row| row.origin == origin).collect();
     rows.sort_by_key(|row| row.long.to_ascii_lowercase());
     rows
 }
 
 /// An option with its names and value: `--output-file <file>, -o <file>`.
-pub(super) fn heading(row: &Row) -> String {
+pub(super) fn heading(row: &OptionRow) -> String {
     let value = value(row);
     let short = row.short.map(|short| format!(", -{short}{value}")).unwrap_or_default();
     format!("--{}{value}{short}", row.long)
 }
 
-fn value(row: &Row) -> String {
+fn value(row: &OptionRow) -> String {
     let Some(name) = row.takes.name() else {
         return String::new();
     };
@@ -72,7 +72,7 @@ fn value(row: &Row) -> String {
 }
 
 /// Everything there is to say about an option.
-pub(super) fn description(row: &Row) -> String {
+pub(super) fn description(row: &OptionRow) -> String {
     let mut text = row.summary.to_owned();
     if !row.details.is_empty() {
         text.push(' ');
@@ -89,7 +89,7 @@ pub(super) fn description(row: &Row) -> String {
     text
 }
 
-fn entry(row: &Row, width: usize) -> String {
+fn entry(row: &OptionRow, width: usize) -> String {
     let mut text = format!("{}\n", heading(row));
     for line in wrapped(&description(row), width - INDENT.len()) {
         text.push_str(&format!("{INDENT}{line}\n"));

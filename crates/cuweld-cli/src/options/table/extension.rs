@@ -2,10 +2,10 @@
 
 use super::Id::*;
 use super::Takes::{self, *};
-use super::{Id, Origin, Row};
+use super::{Id, OptionRow, Origin};
 
-const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> Row {
-    Row { origin: Origin::Extension, ..Row::new(id, long, short, takes, summary) }
+const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> OptionRow {
+    OptionRow { origin: Origin::Extension, ..OptionRow::new(id, long, short, takes, summary) }
 }
 
 /// The releases that can be followed.
@@ -16,7 +16,7 @@ const TOOLS: &[&str] =
     &["nvlink-13.0.88", "nvlink-13.1.115", "nvlink-13.2.86", "nvlink-13.3.73", "nvlink-13.4.92", "nvlink-13.5.37"];
 
 #[rustfmt::skip] // a table reads better with several columns on a line
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[OptionRow] = &[
     // clang's wrapper of nvlink passes these two on without their values.
     row(Undefined, "undefined", "u", EachIfAny("name"), "Keep this function or variable, whether or not anything refers to it."),
     row(LinkerKeyword, "z", "z", EachIfAny("keyword"), "Accepted and ignored, for callers that pass linker keywords."),

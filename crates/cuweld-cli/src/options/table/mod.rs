@@ -235,7 +235,7 @@ pub enum Origin {
 
 /// One option.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct OptionRow {
     /// Which option it is.
     pub id: Id,
     /// Its name after two dashes.
@@ -256,9 +256,9 @@ pub struct Row {
     pub details: &'static str,
 }
 
-impl Row {
+impl OptionRow {
     const fn new(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> Self {
-        Row {
+        OptionRow {
             id,
             long,
             short: if short.is_empty() { None } else { Some(short) },
@@ -272,7 +272,7 @@ impl Row {
     }
 
     const fn details(self, details: &'static str) -> Self {
-        Row { details, ..self }
+        OptionRow { details, ..self }
     }
 
     /// The option as messages and notes name it: by its short name, after a dash.
@@ -301,22 +301,22 @@ pub fn first_toolkit(id: Id, value: Option<&str>) -> Option<u16> {
 }
 
 /// All rows. Those of the reference come first, in the order in which its notes list them.
-pub fn rows() -> impl Iterator<Item = &'static Row> {
+pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
     [reference::ROWS, undocumented::ROWS, extension::ROWS].into_iter().flatten()
 }
 
 /// The row with this long name.
-pub fn by_long_name(name: &[u8]) -> Option<&'static Row> {
+pub fn by_long_name(name: &[u8]) -> Option<&'static OptionRow> {
     rows().find(|row| row.long.as_bytes() == name)
 }
 
 /// The row with this short name.
-pub fn by_short_name(name: &[u8]) -> Option<&'static Row> {
+pub fn by_short_name(name: &[u8]) -> Option<&'static OptionRow> {
     rows().find(|row| row.short.is_some_and(|short| short.as_bytes() == name))
 }
 
 /// The row whose short name begins this argument, if its value may follow directly, and that value.
-pub fn by_glued_name(argument: &[u8]) -> Option<(&'static Row, &[u8])> {
+pub fn by_glued_name(argument: &[u8]) -> Option<(&'static OptionRow, &[u8])> {
     rows().filter(|row| row.glued).find_map(|row| Some((row, argument.strip_prefix(row.short?.as_bytes())?)))
 }
 

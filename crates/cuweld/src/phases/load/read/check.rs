@@ -10,7 +10,7 @@ use cubin::compat::Tag;
 use cubin::elf::{ET_REL, ET_WHOLE_PROGRAM};
 use cubin::info;
 use cubin::read::{File, Section};
-use cubin::relocation::{Expression, RelocationType, Row};
+use cubin::relocation::{Expression, KnownRelocationType, RelocationType};
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, Symbol, SymbolKind, other};
 use cubin::target::{Target, Views};
@@ -331,7 +331,8 @@ fn wrong_symbol(kind: RelocationType, symbol: &InputSymbol<'_>) -> Option<&'stat
 
 /// How many bytes from its offset on a relocation may change, if its type is one of today's.
 fn extent(kind: RelocationType) -> Option<u64> {
-    let is_known = |row: &&Row| row.kind != RelocationType::R_CUDA_NONE_LAST && row.expression != Expression::Legacy;
+    let is_known =
+        |row: &&KnownRelocationType| row.kind != RelocationType::R_CUDA_NONE_LAST && row.expression != Expression::Legacy;
     let bits = kind.row().filter(is_known)?.field;
     Some(bits.iter().map(|bits| u64::from(bits.first_bit) + u64::from(bits.width)).max().unwrap_or(0).div_ceil(8))
 }
