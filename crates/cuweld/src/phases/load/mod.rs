@@ -355,19 +355,8 @@ impl InputSymbol<'_> {
     }
 }
 
-/// Bit of `other`: the function is a kernel.
-pub const OTHER_KERNEL: u8 = 0x10;
-/// Bits of `other`: the memory space of a variable.
-pub const OTHER_SPACE: u8 = 0xe0;
-/// The memory space of shared variables.
-pub const SPACE_SHARED: u8 = 0x40;
 /// What the reference linker calls a kernel's dynamic shared memory in a relocatable output.
 pub const SHARED_INSTANCE: &str = "externsharedinstance";
-
-/// Whether a variable with this `other` lives in shared memory.
-pub fn is_shared(other: u8) -> bool {
-    other & OTHER_SPACE == SPACE_SHARED
-}
 
 impl<'data> Inputs<'data> {
     /// Which of the given inputs are not needed and take no part, in ascending order.

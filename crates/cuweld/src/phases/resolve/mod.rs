@@ -12,10 +12,10 @@ mod clash;
 mod walk;
 
 use super::intern::Interned;
-use super::load::{InputSection, Inputs, Place, Role, is_shared};
+use super::load::{InputSection, Inputs, Place, Role};
 use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::{Imitation, Imitations};
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::symbol::{Binding, SymbolKind, other};
 use std::num::NonZeroU32;
 use std::ops::Range;
 pub use walk::resolve;
@@ -263,7 +263,7 @@ impl Symbol {
 
 /// Whether a symbol is a shared variable.
 pub fn is_shared_variable(symbol: &Symbol) -> bool {
-    symbol.function.is_none() && is_shared(symbol.other)
+    symbol.function.is_none() && other::is_shared(symbol.other)
 }
 
 /// Whether a symbol is one of those whose address depends on which kernels use it.
@@ -283,7 +283,7 @@ pub fn is_leftover(symbol: &Symbol) -> bool {
 
 /// Whether the compiler marked a symbol as internal: constants of one function, parameters.
 pub fn is_internal(symbol: &Symbol) -> bool {
-    symbol.other & 3 == 1 && !is_shared(symbol.other)
+    other::is_internal(symbol.other) && !other::is_shared(symbol.other)
 }
 
 /// Whether a symbol has a name in the file wherever it is listed: nearly all have, but for some that are local or internal,

@@ -8,9 +8,9 @@ use crate::id::{FileId, FunctionId, IdMap, IdRange, IdVec, InputSectionId, Input
 use crate::imitations::Imitation;
 use crate::options::Options;
 use crate::phases::intern::Interned;
-use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role, Stretch, Variables, is_shared};
+use crate::phases::load::{CallRecord, InputSymbol, Inputs, Place, Role, Stretch, Variables};
 use cubin::release::Rule;
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::symbol::{Binding, SymbolKind, other};
 use std::num::NonZeroU32;
 use std::ops::Range;
 
@@ -92,7 +92,7 @@ impl Mention {
     fn symbol(self, row: &InputSymbol<'_>, definition: Option<InputSymbolId>, weak_is_global: bool) -> Symbol {
         let defined = row.place() != Place::Undefined;
         // A weak reference to something undefined is kept among the globals, as a global; dynamic shared memory is defined by no input.
-        let is_dynamic = is_shared(row.other) && row.size == 0;
+        let is_dynamic = other::is_shared(row.other) && row.size == 0;
         let is_reference = !defined && !is_dynamic;
         let binding = if row.binding == Binding::WEAK && is_reference { Binding::GLOBAL } else { row.binding };
         Symbol {
@@ -154,7 +154,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             let function = self.result.functions.push(Function {
                 name: row.name,
                 symbol: id,
-                kernel: row.other & OTHER_KERNEL != 0,
+                kernel: row.other & other::ENTRY != 0,
                 alias_of: None,
                 virtual_sm: None,
                 prototype: None,
@@ -190,7 +190,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
                 self.result.has_discarded_definitions = true;
             }
         }
-        let kernel = self.result.symbols[id].other & OTHER_KERNEL != 0;
+        let kernel = self.result.symbols[id].other & other::ENTRY != 0;
         self.result.functions[function].kernel = kernel;
     }
 
