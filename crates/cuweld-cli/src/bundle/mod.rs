@@ -20,9 +20,6 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// The word that asks for it.
-pub const WORD: &str = "fatbin";
-
 /// The name under which the toolkit has it.
 pub const NAME: &str = "fatbinary";
 

@@ -36,15 +36,12 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The word that asks for it.
-pub const WORD: &str = "dlink";
-
 /// Where the result goes if nothing is said: what nvcc does.
 const DEFAULT_OUTPUT: &str = "a_dlink.o";
 
 /// Links, prints what there is to say, and returns the status to end with.
-pub fn run(words: impl Iterator<Item = OsString>, messages: &Messages) -> ExitCode {
-    match device_link(words, messages) {
+pub fn run(words: Vec<OsString>, messages: &Messages) -> ExitCode {
+    match device_link(words.into_iter(), messages) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Stop::Said(status)) => status,
         Err(Stop::Usage(text)) => {
@@ -78,10 +75,10 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
     }
     if !asked.names_architectures {
         return Err(Stop::Usage("no architecture is named".into()));
-    messages.choose_colors(common.messages.colors);
     }
     let output = asked.output.clone().unwrap_or_else(|| DEFAULT_OUTPUT.into());
     let common = common_arguments(&mut asked, &output, messages)?;
+    messages.choose_colors(common.messages.colors);
     let renderer = messages.renderer(&common);
     bytes::report_with(&renderer);
     let mut report = new_report(&common);
@@ -96,10 +93,10 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
     let result = (|| {
         say_how_reading_went(&files, &mut report)?;
         files.check_outputs(&common, &mut report)?;
-        report.checkpoint()
         if let Some(folder) = &common.files.save_dir {
             save::save(folder, &Step::DeviceLink(&asked.repeated), &common, &files, &mut report)?;
         }
+        report.checkpoint()
     })();
     messages.show_report(&renderer, &mut report);
     result?;

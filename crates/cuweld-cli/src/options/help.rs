@@ -1,6 +1,7 @@
 //! `--help` and `--version`.
 
 use super::table::{self, OptionRow, Origin, Takes};
+use crate::commands::{COMMANDS, Command};
 use cubin::release::Release;
 
 /// How wide lines are at most, and at least.
@@ -20,11 +21,14 @@ pub fn version() -> String {
 
 /// The ways to call the program.
 pub fn usage_lines() -> String {
-    "Usage: cuweld [options] <objects>   link device code: cuweld -arch=sm_90 a.o b.o -o linked.cubin\n\
-     \x20      cuweld shim <folder>         make a folder in which nvcc links with cuweld\n\
-     \x20      cuweld --help                list the options\n\
-     \x20      cuweld --explain <code>      explain a message\n"
-        .to_owned()
+    let mut text =
+        "Usage: cuweld [options] <objects>   link device code: cuweld -arch=sm_90 a.o b.o -o linked.cubin\n".to_owned();
+    let commands = COMMANDS.iter().map(|Command { word, arguments, summary, .. }| (format!("{word} {arguments}"), *summary));
+    let others = [("--help", "list the options"), ("--explain <code>", "explain a message")];
+    for (call, summary) in commands.chain(others.map(|(call, summary)| (call.to_owned(), summary))) {
+        text.push_str(&format!("       cuweld {call:21} {summary}\n"));
+    }
+    text
 }
 
 /// The text of `--help`.
