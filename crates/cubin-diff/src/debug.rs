@@ -94,10 +94,10 @@ fn frames(data: &[u8], functions: &Functions<'_>) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// What a frame says of registers that a function overwrites.
+/// The registers that a frame marks as overwritten.
 pub(crate) const OVERWRITTEN: &str = "registers that are overwritten";
 
-/// A frame without what it says of registers that are overwritten, which not all compilers say; and of how many it says so.
+/// A frame without its marks of overwritten registers, which not all compilers write, and how many there were.
 fn overwritten(frame: &[u8]) -> Option<(Vec<u8>, usize)> {
     const LENGTH: std::ops::Range<usize> = 4..12;
     const PROGRAM: usize = 36;

@@ -28,7 +28,7 @@ enum Of {
     Function(&'static str),
     /// In one whose name starts like this: it belongs to a kernel, and holds something of every function that the kernel reaches.
     Kernel(&'static str),
-    /// In what the section or table of this name says of such a function.
+    /// In the part of the section or table of this name that is about such a function.
     FunctionIn(&'static str),
 }
 
@@ -104,7 +104,7 @@ const FOLLOWS: [Follows; 31] = [
 /// Parts of the names of attributes that list offsets in code.
 const LISTS_OF_OFFSETS: [&str; 2] = ["_OFFSETS", "INDIRECT_BRANCH_TARGETS"];
 
-/// The attribute that lists offsets of loads, each with a mask of the bytes that nobody uses.
+/// The attribute that lists offsets of loads, each with a mask of the bytes that are not used.
 const UNUSED_BYTES: &str = "UNUSED_LOAD_BYTE_OFFSET";
 
 /// Parts of the names of attributes that say how code was made.
@@ -167,7 +167,7 @@ impl Follows {
     }
 }
 
-/// Whether a difference is about registers that a frame says are overwritten: those who generate code of older compilers anew say so.
+/// Whether a difference is about registers that a frame marks as overwritten, as generators of machine code do for older compilers.
 fn is_overwritten(difference: &Difference) -> bool {
     matches!(&difference.change, Change::Value { what, .. } if what == OVERWRITTEN)
 }

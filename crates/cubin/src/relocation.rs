@@ -41,7 +41,7 @@ pub enum Expression {
     ConstantOffset,
     /// The same, or the offset of a texture slot in the parameter bank.
     BankOffset,
-    /// The distance of S + A from the start of the program, which whoever generates machine code knows.
+    /// The distance of S + A from the start of the program, which only a generator of machine code knows.
     ProgramRelative,
     /// The descriptor of a function.
     FunctionDescriptor,

@@ -99,7 +99,7 @@ impl Messages {
     pub fn print(&self, text: &str) -> ExitCode {
         let written = streams::was_open(1).and_then(|()| io::stdout().write_all(text.as_bytes()));
         let Err(error) = written else { return ExitCode::SUCCESS };
-        // Whoever reads no further wants no further.
+        // A reader that closes the pipe early wants no more: that is no error to report.
         if error.kind() != std::io::ErrorKind::BrokenPipe {
             let (file, cause) = ("standard output".to_owned(), error.to_string());
             let diagnostic = Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause);

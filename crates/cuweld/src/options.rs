@@ -115,7 +115,7 @@ impl ReleaseChoice {
         }
     }
 
-    /// The newest release whose objects are linked without a word.
+    /// The newest release whose objects are linked without a warning.
     pub(crate) fn limit(self) -> &'static Release {
         match self {
             Self::Exactly(release) => release,
@@ -194,7 +194,7 @@ pub enum NameStyle {
 /// The texts of a tool note.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ToolNoteText {
-    /// The object the note speaks of; usually empty.
+    /// The object in the note; usually empty.
     pub object: String,
     /// The tool's name.
     pub tool: String,

@@ -237,7 +237,7 @@ impl Session {
         }
     }
 
-    /// Ends a link that went wrong in a way that nobody foresaw.
+    /// Ends a link that panicked.
     pub fn give_up(&mut self, problem: &str) {
         self.state = State::Completed { product: None, asked_for: AskedFor::default() };
         self.logs.error(&format!("ERROR NVJITLINK_ERROR_INTERNAL: {problem}"));

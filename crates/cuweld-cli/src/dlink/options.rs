@@ -37,7 +37,7 @@ pub struct DeviceLinkArguments {
     pub names_architectures: bool,
     /// What is left: the command line of a link for one GPU.
     pub link: Vec<OsString>,
-    /// What is not in that, once more: for whoever repeats the device link.
+    /// The arguments that are not in that, for the script that repeats the device link.
     pub repeated: Vec<OsString>,
 }
 

@@ -101,7 +101,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("Explain a message:", "cuweld --explain CW3108"),
 ];
 
-/// Text that `man` shows as it is: backslashes and dashes mean something to it, as does a dot that begins a line.
+/// Text that `man` shows verbatim: it interprets backslashes, dashes, and a dot at the start of a line.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

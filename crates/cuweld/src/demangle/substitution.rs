@@ -13,7 +13,7 @@ pub(super) struct Type {
     pub tight: bool,
 }
 
-/// What matters of a type when more is put around it.
+/// The outermost constructor of a type, which determines how a declarator is written around it.
 #[derive(Copy, Clone, Debug, Default, Eq, PartialEq)]
 pub(super) enum Shape {
     #[default]
@@ -27,7 +27,7 @@ pub(super) enum Shape {
 }
 
 impl Type {
-    /// A type that is a word.
+    /// A type that is a single name.
     pub fn plain(text: impl Into<String>) -> Self {
         Type { left: text.into(), ..Type::default() }
     }

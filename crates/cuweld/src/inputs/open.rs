@@ -242,7 +242,7 @@ fn tell(input: RawInput<'_>, unknown: Unknown) -> Result<Opened<'_>, Box<Message
 /// The size up to which the reference linker takes a file for unreadable.
 const LEAST_SIZE: usize = 56;
 
-/// What the reference linker says of a file whose contents do not fit its name, if it says anything.
+/// The message of the reference linker for a file whose contents do not fit its name, if it has one.
 fn by_name(input: &RawInput<'_>, host_object: bool) -> Option<Box<Message>> {
     let file = input.name.to_string();
     let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);

@@ -37,7 +37,19 @@ pub fn find(
     found
 }
 
-/// What the compiler says of a function, or else what its machine code shows.
+/// Some functions, and all that reach one of them by direct calls and references.
+fn referrers(graph: &CallGraph<'_>, functions: &IdSet<FunctionId>) -> IdSet<FunctionId> {
+    let all = (0..graph.len()).map(FunctionId::from_index);
+    let pairs = all.flat_map(|from| graph.calls(from).iter().chain(graph.references(from)).map(move |&to| (to, from)));
+    let referring = Lists::gather(graph.len(), &pairs.collect::<Vec<_>>());
+    let (mut met, mut open) = (functions.clone(), Vec::from_iter(functions.iter().copied()));
+    while let Some(function) = open.pop() {
+        open.extend(referring[function].iter().copied().filter(|&from| met.insert(from)));
+    }
+    met
+}
+
+/// The compiler's record about a function, or else what its machine code shows.
 fn exits_early(inputs: &Inputs<'_>, resolution: &Resolution<'_>, function: FunctionId) -> bool {
     let Some(code) = resolution.code(inputs, function) else { return false };
     let mut attached = inputs.attached(code).filter(|&section| inputs.sections()[section].role == Role::FunctionInfo);

@@ -31,7 +31,7 @@ use std::ops::Deref;
 pub struct Facts<'facts, 'data> {
     /// What was planned.
     pub planned: &'facts Planned<'facts, 'data>,
-    /// What each function says of itself.
+    /// The attributes of each function.
     pub attributes: &'facts Attributes,
     /// What each kernel needs.
     pub properties: &'facts KernelProperties,
@@ -107,7 +107,7 @@ impl Info {
     pub fn write_module(&self, view: View, numbering: &Numbering, out: &mut [u8]) {
         let mut stacks = self.stacks.clone();
         stacks.sort_by_key(|stack| numbering.symbol(stack.symbol));
-        // To the code generator, all stubs are one function: the last one counts.
+        // To the code generator, all stubs are one function: it takes the last one.
         let last_stub = stacks.iter().copied().rfind(|stack| stack.is_stub && view == View::Machine);
         let mut tail = Encoded::default();
         let count = stacks.len();
@@ -142,7 +142,7 @@ impl Info {
     }
 }
 
-/// Whose frames records of frame sizes speak of.
+/// The functions that records of frame sizes are about.
 #[derive(Copy, Clone)]
 enum Frames {
     /// Each function's own.
@@ -156,7 +156,7 @@ fn stack_size(size: Option<u64>) -> u32 {
     size.and_then(|size| u32::try_from(size).ok()).unwrap_or(u32::MAX)
 }
 
-/// The version of Mercury code whose compilers did not say so.
+/// The version of Mercury code whose compilers wrote no version.
 const OLDEST_MERCURY: u16 = 0x0100;
 
 /// Records that only the machine view has, where there are two: where and how large the parameters are, workarounds, and texture slots that the
@@ -194,7 +194,7 @@ impl<'data> Facts<'_, 'data> {
         languages.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 
-    /// What enters the program from outside, and the stack that it needs; only a program says so, not a part of one.
+    /// The entry functions and the stack that each needs: a record of executables only.
     fn stacks(&self) -> Vec<Stack> {
         let of_kernel = |&kernel: &FunctionId| Some((kernel, self.properties.of(kernel)?.stack));
         let stacks = self.live.kernels().iter().filter_map(of_kernel).chain(self.properties.stubs().stacks.iter().copied());

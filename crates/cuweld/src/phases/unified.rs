@@ -200,7 +200,7 @@ impl Facts<'_, '_> {
             if !row.is_listed {
                 return Err(problem(Message::NotInUnifiedIndex { name: name() }));
             }
-            // As many slots as stubs: whoever has none of its own shares one, or is outside.
+            // There are as many slots as stubs: one that gets no slot of its own has the place of another, or is outside of the table.
             let slot = usize::try_from(row.offset / STUB_SIZE).ok().and_then(|slot| by_slot.get_mut(slot));
             match slot.filter(|_| row.offset.is_multiple_of(STUB_SIZE)) {
                 Some(slot @ None) => *slot = Some(stub),

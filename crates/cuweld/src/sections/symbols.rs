@@ -180,7 +180,7 @@ fn section_numbers(facts: &Output<'_, '_>, view: View) -> Option<Vec<u8>> {
 /// A section's number, if a symbol's entry has room for it: for its number in the view of the table, given the machine's.
 ///
 /// The reference linker lets two numbers stand that mean something else to a reader: 0xfff2 of the machine's, which says
-/// that nobody has placed the symbol yet, and 0xff00 of the other's.
+/// that the symbol has no place yet, and 0xff00 of the other's.
 fn direct_number(number: u32, machine: u32, imitate: bool) -> Option<u16> {
     let first_reserved = u32::from(SHN_LORESERVE);
     match number {

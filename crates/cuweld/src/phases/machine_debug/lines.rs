@@ -223,7 +223,7 @@ struct LineRow<'data> {
 fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) -> Option<Vec<u8>> {
     let (mut rows, behind) = read(sequence, encoding, places)?;
     share_flags(&mut rows);
-    // Of several rows for one address, the last one counts. A row for the function's start is kept beside it.
+    // Of several rows for one address, the last one is taken. A row for the function's start is kept beside it.
     let lines: HashMap<i64, i64> = rows.iter().map(|row| (row.place, row.line)).collect();
     let mut seen = HashSet::new();
     let mut out = sequence.get(..ADDRESS + 8)?.to_vec();

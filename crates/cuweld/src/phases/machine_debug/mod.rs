@@ -44,7 +44,7 @@ pub struct MachineContents<'data> {
     changes: Vec<Change>,
     /// Its relocations, in file order.
     pub kept: Vec<Kept>,
-    /// Whether it speaks of no function, and so is the same in both views.
+    /// Whether it describes no function, and so is the same in both views.
     pub is_shared: bool,
 }
 
@@ -248,7 +248,7 @@ impl<'data> Facts<'_, 'data> {
         functions
     }
 
-    /// The function that debug information of `file` speaks of, if it is live and the relocation was not dropped with a definition of it.
+    /// The function that debug information of `file` describes, if it is live and the relocation was not dropped with a definition of it.
     fn subject(&self, symbol: InputSymbolId, file: FileId) -> Option<Subject> {
         let (resolution, live): (&Resolution<'_>, &LiveSet) = (self.planned.resolution, self.planned.live);
         let function = resolution.function(symbol).filter(|&function| live.contains(function))?;
@@ -373,11 +373,11 @@ impl Settled {
     }
 }
 
-/// A function that debug information speaks of.
+/// A function that debug information describes.
 #[derive(Copy, Clone, Debug)]
 struct Subject {
     function: FunctionId,
-    /// Whether it speaks of the prevailing definition, and not of one that was replaced.
+    /// Whether that is the prevailing definition, and not one that was replaced.
     is_current: bool,
 }
 

@@ -20,7 +20,7 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 pub use walk::resolve;
 
-/// Debug sections that speak of the bytes of code, and not of what they mean.
+/// Debug sections that describe the bytes of code, and not the source.
 pub const FOLLOWS_CODE: [&str; 3] = [".debug_frame", ".debug_line", ".nv_debug_line_sass"];
 
 /// Symbol resolution: the prevailing definition of every symbol.
@@ -107,7 +107,7 @@ pub enum Fate {
     Reference,
     /// It is the prevailing definition.
     Taken,
-    /// It counted until a later one replaced it.
+    /// It prevailed until a later one replaced it.
     Replaced,
     /// Discarded: an earlier one prevails.
     Discarded,

@@ -253,7 +253,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         *had
     }
 
-    /// Plain variables. Nearly all have names that nobody has mentioned before.
+    /// Plain variables. Nearly all have names that were not mentioned before.
     fn variables(&mut self, file: FileId, Variables { symbols: mut rest, .. }: Variables) {
         loop {
             let new = if self.result.late.is_empty() { self.result.interned.leading_first(rest) } else { 0 };
@@ -265,7 +265,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// Plain variables with names that nobody has mentioned before.
+    /// Plain variables with names that were not mentioned before.
     fn new_variables(&mut self, file: FileId, symbols: IdRange<InputSymbolId>) {
         let (first, weak_is_global) = (self.result.symbols.next_id(), self.weak_is_global);
         let rows = self.inputs.symbols().range(symbols);
@@ -356,7 +356,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// A tentative definition: the largest size counts, with the first one's alignment. Definitions that only say that
+    /// A tentative definition: the largest size prevails, with the first one's alignment. Definitions that only say that
     /// the variable starts as zero are as good as tentative.
     fn common(&mut self, id: SymbolId, mention: Mention) {
         let row = self.row(mention.symbol);
@@ -432,7 +432,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// Every mention of a function must have the same prototype; the last one counts. What a taken address says is believed until the next
+    /// Every mention of a function must have the same prototype; the last one prevails. What a taken address says is believed until the next
     /// mention. Prototypes of driver functions are not compared: compilers have not always said the same of their registers.
     fn prototypes(&mut self, file: FileId) {
         for record in &self.inputs.files()[file].calls {

@@ -18,13 +18,13 @@ use cubin::target::{Target, Views};
 /// The bank that holds the parameters of a kernel.
 const PARAMETER_BANK: u8 = 0;
 
-/// What the header of a code section says of its function: its symbol. Registers stand above it.
+/// The symbol of the function in `sh_info` of its code section. The register count is above it.
 const FUNCTION: u32 = 0x00ff_ffff;
 
-/// Whether a section of some role and type holds what its name speaks of.
+/// Whether a section of some role and type holds what its name announces.
 type Fits = fn(Role, SectionType) -> bool;
 
-/// How names begin that speak of what a section holds.
+/// How names begin that announce what a section holds.
 const NAMES: &[(&str, Fits)] = &[
     (".text.", |role, _| role == Role::Text),
     (".rel", |role, _| matches!(role, Role::Relocations { .. })),
@@ -55,7 +55,7 @@ pub(super) fn kind_of_file(file: &File<'_>, name: &str, target: &Target) -> Resu
     Err(Box::new(Diagnostic::new(Message::BadObject { file: name.into(), problem })))
 }
 
-/// Checks that a section is of the view and of the type that its name speaks of.
+/// Checks that a section is of the view and of the type that its name announces.
 #[inline(always)] // Hot: one per section.
 pub(super) fn name(section: &Section<'_>, (name, kind): (&str, SectionType), role: Role) -> Result<(), Damage> {
     let is_named_mercury = [MERCURY_PREFIX, CAPSULE_PREFIX].iter().any(|prefix| section.name.starts_with(prefix));
@@ -75,7 +75,7 @@ fn misnamed(section: &Section<'_>) -> Damage {
     Damage::of(section, format!("its type is {kind:#x}, and its flags are {flags:#x}, which is not what its name says"))
 }
 
-/// Checks that the frames of the Mercury view, which whoever generates machine code reads, are whole and of a version that is known.
+/// Checks that the frames of the Mercury view, which generators of machine code read, are whole and of a known version.
 pub(super) fn frames(section: &Section<'_>) -> Result<(), Damage> {
     /// A length that says that the real one follows, and has 8 bytes.
     const LONG: u32 = 0xffff_ffff;
