@@ -23,7 +23,10 @@ impl Parser<'_> {
             self.expect(code)?;
             return Some(Type::plain(*text));
         }
+        let unqualified = self.rest.trim_start_matches(['r', 'V', 'K']);
         let kind = match self.peek() {
+            // Later parts refer back to the type of a function without its qualifiers.
+            b'r' | b'V' | b'K' if unqualified.starts_with('F') || unqualified.starts_with("Do") => return self.qualified_type(),
             b'r' | b'V' | b'K' => self.qualified_type()?,
             b'P' => self.pointer("P", "*")?,
             b'R' => self.pointer("R", "&")?,
