@@ -1,7 +1,7 @@
 //! Rules about the project's own files that no compiler checks.
 
 use cuweld::imitations::Imitation;
-use cuweld::release::Release;
+use cuweld::release::{Release, Tool, ToolBuild};
 use cuweld::target::Target;
 use std::collections::BTreeSet;
 use std::fs;
@@ -471,6 +471,18 @@ fn architectures_and_releases_have_numbers_in_their_tables_only() {
         }
     }
     assert_none(&problems);
+}
+
+/// What cuweld is compared with can be installed.
+#[test]
+fn every_build_has_a_toolkit() {
+    let script = text("scripts/toolkit");
+    let installed: BTreeSet<&str> = script.split_whitespace().collect();
+    for (tool, variable) in [(Tool::Nvlink, "nvcc"), (Tool::NvJitLink, "library")] {
+        for known in ToolBuild::all(tool) {
+            assert!(installed.contains(format!("{variable}={}", known.build.version).as_str()), "{}", known.name());
+        }
+    }
 }
 
 /// A kind of output section knows all that there is to know of it. Only the phase that creates sections names kinds.

@@ -143,6 +143,11 @@ fn variables_that_name_nothing_known_are_errors() {
             "{name}: {text}"
         );
     }
+    // Of a build that is not known, the others of its release are offered.
+    let (_, text) = linked_where("CUWELD_COMPAT", "nvlink-13.4.1", &["-arch=sm_90"]);
+    assert!(text.contains("possible values are nvlink-13.4, nvlink-13.4.59, nvlink-13.4.92\n"), "{text}");
+    let (is_well, text) = linked_where("CUWELD_COMPAT", "", &["-arch=sm_90", "--compat=nvlink-13.4.1"]);
+    assert!(!is_well && text.contains("possible values are nvlink-13.4, nvlink-13.4.59, nvlink-13.4.92\n"), "{text}");
     // The library's own are nothing to the program, nor is an empty one.
     for (name, value) in [("CUWELD_COMPAT", "nvjitlink-13.4.92"), ("CUWELD_COMPAT", ""), ("CUWELD_RELEASE", "13.4")] {
         let (is_well, text) = linked_where(name, value, &["-arch=sm_90"]);

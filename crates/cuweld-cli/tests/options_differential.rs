@@ -8,7 +8,7 @@
 
 mod installed;
 
-use cubin::release::Release;
+use cubin::release::{Release, ToolBuild};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -85,7 +85,7 @@ fn reference_of_any_release() -> Option<(PathBuf, &'static Release)> {
     std::env::split_paths(&path).map(|folder| folder.join("nvlink")).find_map(|program| {
         let output = Command::new(&program).arg("--version").output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        Some((program, Release::of_version_text(&text)?))
+        Some((program, ToolBuild::that_printed(&text)?.release))
     })
 }
 

@@ -229,13 +229,13 @@ impl ToolNoteText {
         }
     }
 
-    /// The note that libnvJitLink of a release would write: for comparing files, never the default.
-    pub fn nvjitlink(release: &Release) -> Self {
+    /// The note that this build of libnvJitLink would write: for comparing files, never the default.
+    pub fn nvjitlink(build: &Build) -> Self {
         ToolNoteText {
             object: "in-memory-ELF-image".into(),
             tool: "nvJIT API".into(),
-            version: release.nvjitlink.version_text.into(),
-            build: release.nvjitlink.build_text.into(),
+            version: build.version_text.into(),
+            build: build.build_text.into(),
             options: "JIT API Command Line Options".into(),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::table::{self, OptionRow, Origin, Takes};
 use crate::commands::{COMMANDS, Command};
-use cubin::release::Release;
+use cubin::release::{Release, Tool};
 
 /// How wide lines are at most, and at least.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=100;
@@ -12,7 +12,7 @@ const INDENT: &str = "        ";
 
 /// The text of `--version`. Its last line is for callers who look for the version of the reference.
 pub fn version() -> String {
-    let reference = Release::oldest().nvlink.map_or("", |build| build.version_text);
+    let reference = Release::oldest().newest_build(Tool::Nvlink).map_or("", |build| build.version_text);
     format!(
         "cuweld {}, an open linker for CUDA device code\nIt works like the linker of\n{reference}\n",
         env!("CARGO_PKG_VERSION")
@@ -84,7 +84,7 @@ pub(super) fn description(row: &OptionRow) -> String {
     }
     let allowed = match row.takes {
         Takes::Keyword { allowed, .. } => allowed.join(", "),
-        Takes::Architecture(_) => row.takes.words().join(", "),
+        Takes::Architecture(_) | Takes::CudaRelease(_) | Takes::NvlinkBuild(_) => row.takes.words().join(", "),
         _ => String::new(),
     };
     if !allowed.is_empty() {

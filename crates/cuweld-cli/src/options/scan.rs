@@ -248,6 +248,11 @@ fn read_value(row: &OptionRow, value: Option<&[u8]>) -> Result<Value, Problem> {
             let known = std::str::from_utf8(text).is_ok_and(super::architecture::is_known);
             if known { Ok(Value::Text(from_bytes(text))) } else { Err(not_defined()) }
         }
+        Takes::CudaRelease(_) | Takes::NvlinkBuild(_) => {
+            let words = row.takes.words();
+            let word = words.iter().find(|word| word.as_bytes() == text).ok_or_else(not_defined)?;
+            Ok(Value::Text(word.into()))
+        }
         Takes::Number(_) => Ok(Value::Number(number()?)),
         Takes::ExactNumber { allowed, .. } => {
             if number()? == allowed {

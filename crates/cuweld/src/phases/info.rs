@@ -339,7 +339,7 @@ impl<'data> Facts<'_, 'data> {
     /// What the linker says of the machine code of every function, also where an older compiler did not.
     fn linker_records(&self, function: FunctionId, records: &[Record<'data>], out: &mut Encoded) {
         let value = |attribute: Attribute| records.iter().find(|record| record.attribute == attribute).map(|record| record.value);
-        if self.inputs.release().has(Rule::WorkaroundRecords) {
+        if self.inputs.release().has(Rule::WorkaroundRecords) && !self.options.imitates(Imitation::WithoutWorkaroundRecords) {
             out.value(format::HALF, Attribute::NVSAL_SW_WAR, value(Attribute::NVSAL_SW_WAR).unwrap_or(1));
         }
         if self.inputs.release().has(Rule::PreexitRecords) {

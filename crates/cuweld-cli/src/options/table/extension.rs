@@ -8,13 +8,6 @@ const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summ
     OptionRow { origin: Origin::Extension, ..OptionRow::new(id, long, short, takes, summary) }
 }
 
-/// The releases that can be followed.
-const RELEASES: &[&str] = &["13.0", "13.1", "13.2", "13.3", "13.4", "13.5"];
-
-/// The tools that can be imitated.
-const TOOLS: &[&str] =
-    &["nvlink-13.0.88", "nvlink-13.1.115", "nvlink-13.2.86", "nvlink-13.3.73", "nvlink-13.4.92", "nvlink-13.5.37"];
-
 #[rustfmt::skip] // a table reads better with several columns on a line
 pub(super) const ROWS: &[OptionRow] = &[
     // clang's wrapper of nvlink passes these two on without their values.
@@ -50,16 +43,16 @@ pub(super) const ROWS: &[OptionRow] = &[
         "Leave the options out of the note, so that the result does not depend on paths.",
     ),
     row(
-        Release, "release", "", Takes::Keyword { name: "release", allowed: RELEASES },
+        Release, "release", "", Takes::CudaRelease("release"),
         "The release of CUDA whose conventions to follow.",
     )
     .details("Objects of newer releases are refused. The default is the release of the toolkit that the linker is put into (cuweld shim), or the newest that an input names."),
     row(
-        Compat, "compat", "", Takes::Keyword { name: "tool", allowed: TOOLS },
+        Compat, "compat", "", Takes::NvlinkBuild("tool"),
         "Make the file that this tool makes, byte for byte: its release, its note and its defects.",
     )
-    .details("The environment variable CUWELD_COMPAT does the same."),
-    row(NoteAs, "note-as", "", Takes::Keyword { name: "tool", allowed: TOOLS }, "The same as --compat, as is CUWELD_NOTE_AS."),
+    .details("Without the number of a build it is the newest of the release. The environment variable CUWELD_COMPAT does the same."),
+    row(NoteAs, "note-as", "", Takes::NvlinkBuild("tool"), "The same as --compat, as is CUWELD_NOTE_AS."),
     row(NoteOptions, "note-options", "", Text("text"), "Write this text into the note instead of the options."),
     row(SaveDir, "save-dir", "", Text("folder"), "Copy all inputs and a script that repeats this link into a new folder.")
         .details("The folder holds everything that the link depends on but the CUDA toolkit: it can be sent to someone else."),
@@ -103,16 +96,3 @@ pub(super) const ROWS: &[OptionRow] = &[
         "Print the manual page or a shell's completions, and do nothing else.",
     ),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use cubin::release::Release;
-
-    #[test]
-    fn every_release_can_be_named() {
-        assert!(Release::all().iter().map(|release| release.name).eq(RELEASES.iter().copied()));
-        let programs = Release::all().iter().filter_map(|release| release.nvlink);
-        assert!(programs.map(|build| format!("nvlink-{}", build.version)).eq(TOOLS.iter().copied()));
-    }
-}

@@ -6,7 +6,7 @@ mod reference;
 mod undocumented;
 
 use super::architecture::Architecture;
-use cubin::release::Release;
+use cubin::release::{Release, Tool};
 
 /// Which option a row is. One variant per row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -144,6 +144,10 @@ pub enum Takes {
     },
     /// The name of a real or virtual GPU architecture.
     Architecture(&'static str),
+    /// A release of CUDA.
+    CudaRelease(&'static str),
+    /// A build of the reference linker.
+    NvlinkBuild(&'static str),
     /// A 32-bit number.
     Number(&'static str),
     /// One number, and no other.
@@ -178,6 +182,8 @@ impl Takes {
             | Takes::Keyword { name, .. }
             | Takes::OptionalKeyword { name, .. }
             | Takes::Architecture(name)
+            | Takes::CudaRelease(name)
+            | Takes::NvlinkBuild(name)
             | Takes::Number(name)
             | Takes::ExactNumber { name, .. }
             | Takes::Size(name)
@@ -206,6 +212,8 @@ impl Takes {
             }
             Takes::Truth => vec!["true".to_owned(), "false".to_owned()],
             Takes::Architecture(_) => cubin::target::Target::all().iter().map(|target| target.name.to_owned()).collect(),
+            Takes::CudaRelease(_) => Release::all().iter().map(|release| release.name.to_owned()).collect(),
+            Takes::NvlinkBuild(_) => Tool::Nvlink.build_names(),
             _ => Vec::new(),
         }
     }
