@@ -304,6 +304,7 @@ impl<'data> Search<'_, 'data> {
         let circumstances = Circumstances {
             lto: self.request.compile.optimization.is_some(),
             accelerated_for_plain: self.request.options.imitates(Imitation::AcceleratedForPlain),
+            release: self.request.options.release.limit(),
         };
         match choose(described, self.request.options.target, circumstances) {
             Choice::Entry(index) => Ok(Some(index)),
