@@ -292,6 +292,8 @@ rules! {
         "A live range starts with the last machine instruction of its Mercury instruction, not with what fills up behind it or in the next one.";
     TensorCoreGenerationByAll 131
         "`.nv.compat` says which tensor core instructions are used only if every object does.";
+    EmbeddedSharesGeneration 132
+        "GPUs of embedded systems take code for earlier GPUs of their generation, and later ones take theirs.";
     FastPathInOneView 132
         "`.nv.compat` says which GPUs run the machine code as it is for targets without Mercury code, too.";
     ExternsAscend 132

@@ -107,13 +107,13 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
     let target = options.target;
     let (number, accelerated) = (Target::current_number(file.sm()), file.is_accelerated());
     let is_let_through = options.imitates(Imitation::AcceleratedForPlain) && accelerated && number == target.number;
-    if !target.accepts(number, accelerated) && !is_let_through {
+    if !target.accepts(number, accelerated, options.release.limit()) && !is_let_through {
         let mixes_variants = accelerated && target.variant != Variant::Accelerated;
         let message = match mixes_variants && !options.imitates(Imitation::AcceleratedForPlain) {
             true => Message::AcceleratedForPlain {},
             false => Message::WrongArchitecture { file: name.into(), target: target.name.into() },
         };
-        return Err(Box::new(explain::architecture::describe(message, name, target, file.sm(), accelerated)));
+        return Err(Box::new(explain::architecture::describe(message, name, options, file.sm(), accelerated)));
     }
     if target.views == Views::Two && number != target.number && !runs_as_it_is(file, target) {
         let compiled_for = format!("sm_{}", file.sm());
