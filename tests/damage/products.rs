@@ -1,8 +1,9 @@
 //! Programs in which many of one thing meet many of another: none takes the product of the two in time or memory.
 
-use crate::bombs::{assert_refused, link_with};
+use crate::bombs::{LIMITS, assert_refused, link_with};
 use crate::object::{
-    Object, addresses_of_nothing, indirect_calls, launches_on_a_chain, record, shared_behind_own, shared_on_a_chain, variables,
+    Object, addresses_of_nothing, indirect_calls, launches_on_a_chain, long_ways, record, shared_behind_own, shared_on_a_chain,
+    variables,
 };
 use cubin::callgraph::Edge;
 use cubin::elf::{SHF_ALLOC, SHF_WRITE, SectionHeader};
@@ -237,6 +238,26 @@ fn kernels_with_limits_and_long_ways_to_what_exceeds_them() -> io::Result<()> {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(255), "{said}");
     assert!(said.contains("-> ... (") && said.len() < 1 << 20, "{} bytes", said.len());
+    Ok(())
+}
+
+/// Every kernel has another way to what it needs most of, and the ways are long.
+#[test]
+fn reports_and_comparisons_of_long_ways() -> io::Result<()> {
+    for is_recursion in [false, true] {
+        let folder = tempfile::tempdir()?;
+        for (name, registers) in [("old.cubin", 180), ("new.cubin", 200)] {
+            fs::write(folder.path().join("bomb.cubin"), long_ways(MANY, is_recursion, registers).build(&sample())?)?;
+            assert_linked(&link_with("-arch=sm_90", &folder, &["bomb.cubin", "--report=report.json"])?);
+            fs::rename(folder.path().join("out.cubin"), folder.path().join(name))?;
+        }
+        let size = fs::metadata(folder.path().join("report.json"))?.len();
+        assert!(size < 16 << 20, "{size} bytes");
+        let words = ["-c", LIMITS, env!("CARGO_BIN_EXE_cuweld"), "compare", "old.cubin", "new.cubin"];
+        let output = Command::new("sh").args(words).current_dir(&folder).output()?;
+        assert_linked(&output);
+        assert!(String::from_utf8_lossy(&output.stdout).contains("registers 180 -> 200"), "{output:?}");
+    }
     Ok(())
 }
 
