@@ -176,7 +176,7 @@ pub struct Parts {
     pub symbols: u64,
     /// Relocations.
     pub relocations: u64,
-    /// What functions say of themselves, and who calls whom.
+    /// The attributes of functions, and the call graph.
     pub attributes: u64,
     /// Headers, notes and padding.
     pub other: u64,

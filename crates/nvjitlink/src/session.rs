@@ -237,7 +237,7 @@ impl Session {
         }
     }
 
-    /// Ends a link that went wrong in a way that nobody foresaw.
+    /// Ends a link that panicked.
     pub fn give_up(&mut self, problem: &str) {
         self.state = State::Completed { product: None, asked_for: AskedFor::default() };
         self.logs.error(&format!("ERROR NVJITLINK_ERROR_INTERNAL: {problem}"));
@@ -417,11 +417,11 @@ fn link_options(wanted: &Wanted) -> Option<Options> {
             false => KernelRoots::All,
         },
         stack_warning_per_call: true,
-        release: imitated.map_or(ReleaseChoice::AtLeast(release::first()), ReleaseChoice::Exactly),
+        release: imitated.map_or(ReleaseChoice::AtLeast(release::first()), |known| ReleaseChoice::Exactly(known.release)),
         // The library takes whole programs of all releases.
         imitations: imitated
-            .map_or(Imitations::NONE, |release| Imitations::of(release).without(Imitation::WholeProgramsOfOneRelease)),
-        note: imitated.map_or_else(|| ToolNoteText::cuweld("JIT"), ToolNoteText::nvjitlink),
+            .map_or(Imitations::NONE, |known| Imitations::of(known.build).without(Imitation::WholeProgramsOfOneRelease)),
+        note: imitated.map_or_else(|| ToolNoteText::cuweld("JIT"), |known| ToolNoteText::nvjitlink(known.build)),
         ..Options::new(architecture.target)
     })
 }

@@ -43,7 +43,7 @@ pub(crate) fn short(architecture: &Architecture, index: u32) -> String {
     one_line(&format!("{}{arguments}", function.template))
 }
 
-/// A name that came from a stranger, so that it stays on its line and does nothing to a terminal.
+/// An untrusted name, escaped so that it stays on its line and has no effect on a terminal.
 pub(crate) fn one_line(name: &str) -> String {
     printable(name).replace('\t', "\\t")
 }

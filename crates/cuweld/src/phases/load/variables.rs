@@ -1,8 +1,8 @@
 //! Plain variables, in ranges: hot, so later phases handle a whole range at a time.
 
-use super::{InputSymbol, ObjectFile, Role, is_shared};
+use super::{InputSymbol, ObjectFile, Role};
 use crate::id::{IdRange, IdSet, InputSectionId, InputSymbolId};
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::symbol::{Binding, SymbolKind, other};
 
 /// Global symbols one after the other which are variables in one section of the whole module. There is nothing about them that depends
 /// on functions, and are hot: one per variable of every input.
@@ -40,7 +40,7 @@ impl InputSymbol<'_> {
         matches!(role, Role::GlobalData | Role::GlobalZero | Role::ModuleConstants(_))
             && matches!(self.kind, SymbolKind::OBJECT | SymbolKind::CUDA_OBJECT)
             && self.binding == Binding::GLOBAL
-            && !is_shared(self.other)
+            && !other::is_shared(self.other)
             && !self.name.is_empty()
     }
 }
