@@ -63,7 +63,7 @@ def main():
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for place, data in contents.items():
             entry = zipfile.ZipInfo(place, (1980, 1, 1, 0, 0, 0))
-            mode = 0o755 if "/scripts/" in place or ".so" in place else 0o644
+            mode = 0o755 if "/scripts/" in place or ".so" in place or place.endswith("worker") else 0o644
             entry.external_attr = (0o100000 | mode) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)

@@ -60,7 +60,7 @@ fn hand_over(program: &Path, arguments: &LinkArguments, report: &mut Report) -> 
     if let Some(folder) = &arguments.files.save_dir {
         save::save(folder, &Step::Link, arguments, &inputs::read(arguments, &Seen::default(), 1), report)?;
     }
-    finalizer::hand_over(program, std::env::args_os().skip(1)).map_err(|error| {
+    finalizer::hand_over(program, crate::start::arguments().skip(1)).map_err(|error| {
         let (file, cause) = (program.to_string_lossy().into_owned(), error.to_string());
         report.add(Diagnostic::new(Message::CannotRun { file, cause: cause.clone() }).also(cause));
         Failure::Fatal

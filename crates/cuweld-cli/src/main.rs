@@ -2,10 +2,12 @@
 //!
 //! What is here is what a library must not do: read the command line and files, print, and end with a status.
 
-#![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
+#![cfg_attr(all(target_os = "linux", not(test)), no_main)]
 
 mod advice;
 mod beside;
+#[cfg(all(target_env = "musl", target_arch = "x86_64", not(test)))]
+mod blocks;
 mod bundle;
 mod bytes;
 mod commands;
@@ -41,7 +43,7 @@ use messages::Messages;
 use options::{Generated, Invocation};
 use start::ExitCode;
 
-#[cfg(any(test, not(all(target_os = "linux", target_env = "gnu"))))]
+#[cfg(any(test, not(all(target_os = "linux"))))]
 fn main() -> ExitCode {
     begin()
 }
@@ -53,7 +55,7 @@ fn begin() -> ExitCode {
 
 fn run() -> ExitCode {
     resources::begin_arena();
-    let mut arguments = std::env::args_os().peekable();
+    let mut arguments = start::arguments().peekable();
     let name = arguments.next();
     // The program once more, as the parent of a compiler.
     if arguments.next_if(|first| first == cuweld_toolkit::WORKER_WORD).is_some() {

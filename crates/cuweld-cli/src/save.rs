@@ -145,7 +145,7 @@ impl Saved {
     }
 
     fn about(&self, arguments: &LinkArguments) -> String {
-        let words: Vec<String> = std::env::args_os().map(|word| shell_word(&word)).collect();
+        let words: Vec<String> = crate::start::arguments().map(|word| shell_word(&word)).collect();
         let place = std::env::current_dir().map_or_else(|error| error.to_string(), |place| place.display().to_string());
         let compile = &arguments.compile;
         let search = Search { folder: compile.toolkit.clone(), nvvm_folder: compile.nvvm_path.clone(), not_this: None };

@@ -48,13 +48,13 @@ pub fn open(_: u32) -> io::Result<File> {
 }
 
 /// Opens the null device in the place of what was closed: else the files of a link would take their numbers.
-#[cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
+#[cfg(all(target_os = "linux", not(test)))]
 pub fn open_closed() {
     beginning::open_closed();
 }
 
 /// What was closed when the program began.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(test)))]
 #[allow(unsafe_code, reason = "asks about files by their numbers")]
 mod beginning {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -63,33 +63,14 @@ mod beginning {
     static CLOSED: AtomicU32 = AtomicU32::new(0);
 
     /// Opens the null device in the place of what was closed.
-    #[cfg(all(target_env = "gnu", not(test)))]
     pub(super) fn open_closed() {
-        let null = || {
-            // SAFETY: the text ends with NUL. The lowest number that is free is that of the stream.
-            unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) }
-        };
-        look([0, 1, 2], |_| _ = null());
-    }
-
-    /// Before the language opens the null device in the place of what was closed.
-    // SAFETY: the system's C libraries call each function of this list once, before main. It uses nothing that needs preparations.
-    #[cfg(any(not(target_env = "gnu"), test))]
-    #[used]
-    #[unsafe(link_section = ".init_array")]
-    static LOOK: extern "C" fn() = look_ahead;
-
-    #[cfg(any(not(target_env = "gnu"), test))]
-    extern "C" fn look_ahead() {
-        look([1, 2], |_| ());
-    }
-
-    fn look<const COUNT: usize>(streams: [libc::c_int; COUNT], on_closed: impl Fn(libc::c_int)) {
-        for number in streams {
-            // SAFETY: any number may be asked about.
-            if unsafe { libc::fcntl(number, libc::F_GETFD) } == -1 {
-                CLOSED.fetch_or(1 << number, Relaxed);
-                on_closed(number);
+        for number in [0, 1, 2] {
+            // SAFETY: any number may be asked about, and the text ends with NUL. The lowest number that is free is that of the stream.
+            unsafe {
+                if libc::fcntl(number, libc::F_GETFD) == -1 {
+                    CLOSED.fetch_or(1 << number, Relaxed);
+                    libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+                }
             }
         }
     }
@@ -99,7 +80,7 @@ mod beginning {
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(test))))]
 mod beginning {
     pub(super) fn is_closed(_: u32) -> bool {
         false

@@ -142,6 +142,14 @@ impl Job {
     }
 }
 
+/// Whether this program can load no library, since it has the C library in itself.
+pub(crate) const IS_STATIC: bool = cfg!(all(target_os = "linux", target_feature = "crt-static"));
+
+/// What a worker does that can not do its job, for this reason. Gives the status to end with.
+pub(crate) fn refuse(folder: &Path, why: &str) -> io::Result<i32> {
+    fs::write(folder.join(LOG), why).map(|()| UNUSABLE)
+}
+
 /// What a worker does: the job in `folder`. Gives the status to end with.
 pub(crate) fn serve(folder: &Path, library: &Path) -> io::Result<i32> {
     let job: Job = serde_json::from_slice(&fs::read(folder.join(JOB))?)?;
@@ -159,7 +167,7 @@ pub(crate) fn serve(folder: &Path, library: &Path) -> io::Result<i32> {
             Ok(0)
         }
         Err(CompilerError::Refused(log)) => fs::write(folder.join(LOG), log).map(|()| REFUSED),
-        Err(error) => fs::write(folder.join(LOG), error.to_string()).map(|()| UNUSABLE),
+        Err(error) => refuse(folder, &error.to_string()),
     }
 }
 
@@ -168,10 +176,8 @@ impl Loaded {
     fn load(path: &Path) -> Result<Self, CompilerError> {
         let unusable =
             |error: libloading::Error| CompilerError::Unusable(format!("'{}' could not be loaded: {error}", path.display()));
-        if cfg!(all(target_os = "linux", target_feature = "crt-static")) {
-            let text = "this is the static build of cuweld, which can not load libnvJitLink and so compiles no intermediate code: \
-                        use the build for the system's C library";
-            return Err(CompilerError::Unusable(text.to_owned()));
+        if IS_STATIC {
+            return Err(CompilerError::Unusable("a program that is linked statically can not load libnvJitLink".to_owned()));
         }
         // SAFETY: the file is the CUDA toolkit's library, which the user has installed and trusts as much as its programs. Loading
         // it runs its initializers, as starting a program that is linked with it would.

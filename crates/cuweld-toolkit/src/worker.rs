@@ -5,9 +5,13 @@
 //! system closes it when the linker ends, in whatever way, and the worker then ends the compiler, removes the folder of the job, and
 //! is gone. This takes no signal handler and no system call of one's own, and holds for a linker that is killed, too.
 //!
+//! A program that is linked statically can not load a library. It hands such a job over, with everything that it was started with, to
+//! a second program, `cuweld-worker`, which is small and linked with the system's C library.
+//!
 //! A job is a private folder. The worker leaves what came of it there, and the status last ([`STATUS`]): a program that ignores its
 //! children's end (`SIGCHLD`) is told no status by the system.
 
+use crate::optimizer;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -129,6 +133,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let status = match (what.to_str(), rest) {
         (Some("run"), [program, arguments @ ..]) => run(&folder, program, arguments),
+        (Some("optimize"), [_]) if optimizer::IS_STATIC => hand_over(&arguments).and_then(|why| optimizer::refuse(&folder, &why)),
         (Some("optimize"), [library]) => {
             let abandoned = folder.clone();
             // The library can not be interrupted; the process can.
@@ -137,7 +142,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> ExitCode {
                 _ = fs::remove_dir_all(&abandoned);
                 std::process::exit(1);
             });
-            crate::optimizer::serve(&folder, Path::new(library))
+            optimizer::serve(&folder, Path::new(library))
         }
         _ => return ExitCode::FAILURE,
     };
@@ -148,6 +153,36 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Becomes the program that can load libraries. Gives why it could not.
+#[cfg(unix)]
+fn hand_over(arguments: &[OsString]) -> io::Result<String> {
+    use std::os::unix::process::CommandExt;
+    const PARTNER: &str = "cuweld-worker";
+    /// As seen from the folder of the program: in archives and packages, or where both were built.
+    const PARTNER_FOLDERS: [&str; 2] = ["../lib/cuweld", "."];
+    let own = std::env::current_exe()?;
+    let beside = |folder| Some(own.parent()?.join(folder).join(PARTNER));
+    let Some(partner) = PARTNER_FOLDERS.into_iter().filter_map(beside).find(|path| path.is_file()) else {
+        let places = PARTNER_FOLDERS.join("' and '");
+        return Ok(format!(
+            "this is the static build of cuweld, which loads libnvJitLink in the program '{PARTNER}': it was not found (in '{places}', \
+             as seen from the folder of '{}')",
+            own.display()
+        ));
+    };
+    let error = Command::new(&partner).arg(WORD).args(arguments).exec();
+    Ok(format!(
+        "'{}' could not be run, which loads libnvJitLink for the static build of cuweld and needs glibc: {error}",
+        partner.display()
+    ))
+}
+
+/// Elsewhere programs are not static.
+#[cfg(not(unix))]
+fn hand_over(_: &[OsString]) -> io::Result<String> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// What a worker waits for while a compiler runs.

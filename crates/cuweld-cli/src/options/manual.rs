@@ -127,7 +127,7 @@ mod tests {
         let sources = [
             include_str!("../messages.rs"),
             include_str!("../link.rs"),
-            include_str!("../resources.rs"),
+            include_str!("../resources/mod.rs"),
             include_str!("../../../cuweld-toolkit/src/search.rs"),
         ];
         let names = sources.iter().flat_map(|source| source.split('"').skip(1).step_by(2)).filter(|text| {
