@@ -186,8 +186,9 @@ impl<'data> Facts<'_, 'data> {
             return Vec::new();
         }
         let unified: IdSet<FunctionId> = self.live.stubs().iter().flat_map(|&stub| self.graph.calls(stub)).copied().collect();
-        let called = unified.iter().flat_map(|&function| self.graph.calls(function)).copied();
-        let others = live::reachable(self.graph, called).filter(|function| !unified.contains(function));
+        let others_called =
+            |&function: &FunctionId| self.graph.calls(function).iter().copied().filter(move |&called| called != function);
+        let others = live::reachable(self.graph, unified.iter().flat_map(others_called));
         let languages: BTreeSet<u32> = others.flat_map(|function| self.attributes.languages(function)).map(u32::from).collect();
         languages.into_iter().flat_map(u32::to_le_bytes).collect()
     }
