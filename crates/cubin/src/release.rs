@@ -326,6 +326,12 @@ rules! {
         "A table of lines without lines has the end of a sequence, in the machine view of files with two.";
     ConstantsKeepNames 135
         "Constants that compilers made for functions keep their names in files that are not executed.";
+    LocalsReadFirst 135
+        "The local symbols of an object with two views are read before its weak ones.";
+    LocalsTogether 135
+        "Shared variables that get a symbol of local binding stand among the local symbols of files with two views.";
+    MercuryStubsBySlot 135
+        "The Mercury code of a table of unified functions is said to be that of the stub in the first slot, and to have no entries.";
     ViewsInOneOrder 135
         "The sections of the Mercury view stand in the order of those of the machine view.";
 }

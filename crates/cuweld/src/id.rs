@@ -192,7 +192,7 @@ impl<I: Id> IdRange<I> {
     }
 
     /// The ids in order.
-    pub fn iter(self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I> {
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + Clone + use<I> {
         self.rows().map(I::from_index)
     }
 

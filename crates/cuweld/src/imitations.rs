@@ -71,6 +71,9 @@ imitations! {
     ConstantsOfThirdDefinitions "13.0" in One, ["weak_kernel_constants"],
         "Where a kernel's first definition has no compiler-made constants, a later one that is discarded has some, and another with some takes the first one's place, gathers those of the functions that it calls in a section of their own. `-v` does not list the kernel's.",
         "Both sections start where the bank does, and code reads the wrong ones.";
+    JumpTablesOfThirdDefinitions "13.5" in Two, ["weak_kernel_jump_tables"],
+        "From `sm_100` on, gathers jump tables in a section of their own where ConstantsOfThirdDefinitions does so before.",
+        "Both sections start where the bank does, and branches go astray.";
     NullSymbolValue "13.0", ["debug_label_null_symbol"],
         "Leaves the offset of a constant in the null symbol, that of a discarded definition, or of some constant when host code tells which kernels are used, and takes labels of removed code for that symbol.",
         "The null symbol has no address, and neither has code that is gone.";
@@ -92,7 +95,13 @@ imitations! {
     FirstStubDecidesPool "13.0", ["unified_pool" "unified_shared"],
         "Gives stubs of unified functions no part of the shared-memory pool unless the first has one.",
         "Shared variables of the others overlap.";
-    LanguagesBehindStacks "13.2", ["unified_entries" "unified_dead_code"],
+    UnifiedEntriesLinkedByOldNumber "13.5" in Two, ["unified_tables_by_slot"],
+        "From `sm_100` on, links the entries of unified variables, or of functions with `-r`, to the section with the number of an object's symbol table.",
+        "They name symbols of the symbol table.";
+    ConstantsOfStubsMisnamed "13.5" in Two, ["unified_stub_constants"],
+        "From `sm_100` on, calls the constants that a stub of a unified function leads to `.nv.constant2.t`, whatever its name.",
+        "Sections of several stubs have one name.";
+    LanguagesBehindStacks "13.2", ["unified_entries" "unified_dead_code" "unified_calls_unified"],
         "Writes the languages of what unified functions call behind the last record of `.nv.info`, as a part of it.",
         "A reader takes them for something else.";
     ReservedSectionNumbers "13.0", [],
@@ -125,6 +134,9 @@ imitations! {
     WholeProgramsOfOneRelease "13.1", ["whole_program_older"],
         "Refuses whole programs (`-ewp`) of older toolkits of CUDA 13.",
         "What compilers leave to the linker is the same in all of them, and the library links them.";
+    CompiledTextureSlotsTwice "13.5" in Two, ["whole_program_textures_twice"],
+        "From `sm_100` on, appends the parameters of whole programs (`-ewp`) with texture slots once more to themselves.",
+        "Nothing reads them there, and large ones may not fit twice.";
     AcceleratedForPlain "13.0" to "13.0", ["accelerated_elsewhere"],
         "Links code for an `a` target for one without the letter.",
         "It runs on one GPU alone, and the output claims to run on others.";

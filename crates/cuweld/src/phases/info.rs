@@ -188,8 +188,9 @@ impl<'data> Facts<'_, 'data> {
             return Vec::new();
         }
         let unified: IdSet<FunctionId> = self.live.stubs().iter().flat_map(|&stub| self.graph.calls(stub)).copied().collect();
-        let called = unified.iter().flat_map(|&function| self.graph.calls(function)).copied();
-        let others = live::reachable(self.graph, called).filter(|function| !unified.contains(function));
+        let others_called =
+            |&function: &FunctionId| self.graph.calls(function).iter().copied().filter(move |&called| called != function);
+        let others = live::reachable(self.graph, unified.iter().flat_map(others_called));
         let languages: BTreeSet<u32> = others.flat_map(|function| self.attributes.languages(function)).map(u32::from).collect();
         languages.into_iter().flat_map(u32::to_le_bytes).collect()
     }
@@ -303,13 +304,15 @@ impl<'data> Facts<'_, 'data> {
         let properties = self.properties.of(function);
         let is_machine_side = view == View::Machine;
         let is_tail = |record: &&Record<'_>| is_machine_side && MACHINE_RECORDS.contains(&record.attribute);
+        // Whole programs have it already.
+        let closing = self.options.target.closing_attribute.filter(|_| is_machine_side && self.options.is_for_driver());
         records.clear();
         if let Some(file) = self.read(function, view, records) {
             let has_version = || records.iter().any(|record| record.attribute == Attribute::MERCURY_ISA_VERSION);
             if view != View::Only && self.inputs.release().has(Rule::Cuda13Files) && !has_version() {
                 out.value(format::HALF, Attribute::MERCURY_ISA_VERSION, OLDEST_MERCURY);
             }
-            for record in records.iter().rev().filter(|record| !is_tail(record)) {
+            for record in records.iter().rev().filter(|record| !is_tail(record) && closing != Some(record.attribute)) {
                 self.function_record(file, record, properties, out);
             }
         }

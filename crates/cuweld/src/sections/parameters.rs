@@ -5,6 +5,7 @@
 
 use super::{Class, InViews, Memory, SectionKind, Settled};
 use crate::id::{InputSectionId, SectionId};
+use crate::imitations::Imitation;
 use crate::phases::finalize::Output;
 use crate::phases::layout::TEXTURE_KINDS;
 use crate::phases::merge::{OutputSection, Piece, Plan};
@@ -111,9 +112,16 @@ impl SectionKind for TextureSlots {
 impl SectionKind for CompiledTextureSlots {
     /// The machine view has the parameters before the slots.
     fn size(&self, output: &Output<'_, '_>, part: FileSection) -> u64 {
-        let pieces = output.plan.sections()[part.section].pieces.iter();
-        let source = |piece: Piece| output.inputs.in_view(piece.section, part.view);
-        pieces.filter_map(source).map(|source| output.inputs.sections()[source].size).sum()
+        let size = |view: View| -> u64 {
+            let pieces = output.plan.sections()[part.section].pieces.iter();
+            let sources = pieces.filter_map(|piece| output.inputs.in_view(piece.section, view));
+            sources.map(|source| output.inputs.sections()[source].size).sum()
+        };
+        match (part.view, output.options.imitates(Imitation::CompiledTextureSlotsTwice)) {
+            (view, false) | (view @ View::Only, true) => size(view),
+            (View::Mercury, true) => size(View::Machine),
+            (View::Machine, true) => (2 * size(View::Machine)).saturating_sub(size(View::Mercury)),
+        }
     }
 }
 

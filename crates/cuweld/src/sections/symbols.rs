@@ -237,7 +237,7 @@ impl Output<'_, '_> {
         let position = self.position(id, symbol, is_shared, view);
         let record = SymbolRecord {
             name,
-            info: info(if is_shared { self.shared_binding(id, symbol) } else { symbol.binding }, self.kind(symbol, view)),
+            info: info(if is_shared { self.shared_binding(id) } else { symbol.binding }, self.kind(symbol, view)),
             other: self.other(symbol, is_shared, view),
             section: if position.common { SHN_COMMON } else { 0 },
             value: position.value,
@@ -247,13 +247,6 @@ impl Output<'_, '_> {
             },
         };
         (record, position.section)
-    }
-
-    /// The binding of a shared variable.
-    fn shared_binding(&self, id: SymbolId, symbol: &Symbol) -> Binding {
-        let is_of_one_kernel = || self.layout.shared().address(id).is_some_and(|address| address.kernel.is_some());
-        let is_local = self.inputs.release().has(Rule::SharedOfOneKernelLocal);
-        if is_local && symbol.definition.is_some() && is_of_one_kernel() { Binding::LOCAL } else { symbol.binding }
     }
 
     /// The type of a symbol: in an executable, that of a variable does not say any more that its memory space is known.

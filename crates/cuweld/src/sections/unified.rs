@@ -3,6 +3,7 @@
 use super::code::name_companion;
 use super::{Bytes, InViews, Memory, SectionKind, Settled, Shape};
 use crate::id::SectionId;
+use crate::imitations::Imitation;
 use crate::phases::finalize::Output;
 use crate::phases::load::UnifiedTable;
 use crate::phases::merge::{OutputSection, Piece};
@@ -10,6 +11,7 @@ use crate::phases::number::FileSection;
 use crate::phases::unified::Unified;
 use crate::views::View;
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR};
+use cubin::release::Rule;
 use cubin::section::SectionType;
 use cubin::unified::{Entry, STUB_SIZE};
 
@@ -67,6 +69,19 @@ impl UnifiedEntries {
     }
 }
 
+impl UnifiedEntries {
+    /// What the first object's section is linked to, by its number there; or the other side of what has that number here.
+    fn old_link(&self, output: &Output<'_, '_>, view: View) -> u32 {
+        let mut entries = output.inputs.files().iter().flat_map(|file| &file.unified);
+        let number = entries.find(|entry| entry.table == self.table).map_or(0, |entry| entry.link);
+        let there = number.checked_sub(1).and_then(|index| output.numbering.sections().get(index as usize));
+        match there {
+            Some(part) if (view, part.view) == (View::Mercury, View::Machine) => output.numbering.section(part.section, view),
+            _ => number,
+        }
+    }
+}
+
 impl UnifiedStubs {
     /// What it starts with.
     pub fn shape(align: u64) -> Shape {
@@ -96,7 +111,12 @@ impl SectionKind for UnifiedEntries {
 
     /// Those before the others lack the link.
     fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
-        (if self.in_front { 0 } else { output.symbol_table(part.view) }, 0)
+        let link = match self.in_front {
+            true => 0,
+            false if output.options.imitates(Imitation::UnifiedEntriesLinkedByOldNumber) => self.old_link(output, part.view),
+            false => output.symbol_table(part.view),
+        };
+        (link, 0)
     }
 
     fn bytes(&self, output: &Output<'_, '_>, _part: FileSection) -> Bytes {
@@ -123,7 +143,10 @@ impl SectionKind for UnifiedStubs {
     }
 
     fn link_and_info(&self, output: &Output<'_, '_>, part: FileSection) -> (u32, u32) {
-        (output.symbol_table(part.view), output.live.stubs().first().map_or(0, |&stub| output.function_number(stub)))
+        let stubs = output.live.stubs();
+        let is_of_first_slot = part.view == View::Mercury && output.inputs.release().has(Rule::MercuryStubsBySlot);
+        let named = if is_of_first_slot { stubs.iter().min_by_key(|&&stub| output.unified.slot(stub)) } else { stubs.first() };
+        (output.symbol_table(part.view), named.map_or(0, |&stub| output.function_number(stub)))
     }
 
     fn bytes(&self, output: &Output<'_, '_>, FileSection { section, view }: FileSection) -> Bytes {

@@ -10,6 +10,7 @@ use cubin::elf::{
     ABI_VERSION_CUDA_12, ABI_VERSION_CUDA_13, CLASS_64, DATA_LSB, EM_CUDA, ET_EXEC, ET_REL, Header, OS_ABI_CUDA_12,
     OS_ABI_CUDA_13, ProgramHeader, SHF_CUDA_MERCURY, SectionHeader,
 };
+use cubin::release::Rule;
 use cubin::section::SectionType;
 use cubin::target::Variant;
 use cubin::write::Image;
@@ -143,6 +144,10 @@ impl Output<'_, '_> {
             Body::Made(bytes) => bytes.len() as u64,
             _ => section.kind.size(self, part),
         };
+        let entry_size = match part.view {
+            View::Mercury if is_code && self.inputs.release().has(Rule::MercuryStubsBySlot) => 0,
+            _ => section.entry_size.into(),
+        };
         SectionHeader {
             name: self.names.section(part),
             kind: kind.0,
@@ -153,7 +158,7 @@ impl Output<'_, '_> {
             link,
             info,
             align,
-            entry_size: section.entry_size.into(),
+            entry_size,
         }
     }
 

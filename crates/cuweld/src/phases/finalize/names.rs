@@ -8,8 +8,9 @@
 //! Newer releases name what the file has, and nothing else, in the order of sections and of symbols.
 
 use crate::id::{IdMap, IdVec, PrototypeId, SectionId, SymbolId};
+use crate::imitations::Imitation;
 use crate::phases::load::SHARED_INSTANCE;
-use crate::phases::merge::{Local, Name, Plan};
+use crate::phases::merge::{Local, Name, OutputSection, Plan};
 use crate::phases::names::{LinkedNames, SectionNames, SymbolNames};
 use crate::phases::number::{Extent, FileSection, Numbering};
 use crate::phases::stages::Settled;
@@ -88,7 +89,7 @@ pub fn name(settled: &Settled<'_, '_>, numbering: &Numbering, linked: Option<Lin
 /// Names what the file has.
 fn name_what_is_there(settled: &Settled<'_, '_>, numbering: &Numbering) -> Named {
     let ((machine, mercury, section_names), (machine_sections, symbols)) =
-        rayon::join(|| sections_there(settled.plan, numbering), || symbols_there(settled, numbering));
+        rayon::join(|| sections_there(settled, numbering), || symbols_there(settled, numbering));
     let names = Names {
         prototypes: symbols.prototypes,
         symbols: symbols.symbols,
@@ -104,18 +105,24 @@ fn name_what_is_there(settled: &Settled<'_, '_>, numbering: &Numbering) -> Named
 }
 
 /// Names the sections of the file, in their order.
-fn sections_there(plan: &Plan<'_>, numbering: &Numbering) -> (IdVec<SectionId, u32>, IdVec<SectionId, u32>, Vec<u8>) {
-    let (sections, parts) = (plan.sections(), numbering.sections());
+fn sections_there(settled: &Settled<'_, '_>, numbering: &Numbering) -> (IdVec<SectionId, u32>, IdVec<SectionId, u32>, Vec<u8>) {
+    let (sections, parts) = (settled.plan.sections(), numbering.sections());
+    let misnames = settled.options.imitates(Imitation::ConstantsOfStubsMisnamed);
     let bytes: usize = parts.iter().map(|part| sections[part.section].name.len() + views::CAPSULE_PREFIX.len() + 1).sum();
     let mut table = StringTableBuilder::with_capacity(parts.len(), bytes + SECTION_NAMES_ROOM as usize);
     let (mut machine, mut mercury) = (IdVec::filled(0, sections.len()), IdVec::filled(0, sections.len()));
     for &FileSection { section: id, view } in parts {
         let section = &sections[id];
+        let is_misnamed = misnames && are_constants_of_stub(settled.plan, section);
         if view == View::Mercury {
-            let [relocation, start, stem] = section.name.parts();
+            let [relocation, start, stem] = match is_misnamed {
+                true => [section.name.relocation, ".nv.constant.optimizer", "ft"],
+                false => section.name.parts(),
+            };
             mercury[id] = table.add(&[section.kind.mercury_prefix(), relocation, start, stem]);
         } else {
             machine[id] = match machine_name(section.name) {
+                Some(_) if is_misnamed => table.add(&[section.name.relocation, ".nv.constant2.", "t"]),
                 Some(name) => table.add(&[&name]),
                 None => table.add(&section.name.parts()),
             };
@@ -124,6 +131,14 @@ fn sections_there(plan: &Plan<'_>, numbering: &Numbering) -> (IdVec<SectionId, u
     let mut table = table.finish();
     table.resize(table.len() + SECTION_NAMES_ROOM as usize, 0);
     (machine, mercury, table)
+}
+
+/// Whether a section holds the constants of a stub of a unified function, or their relocations. The reference linker makes their names from
+/// that of the stubs' section, `.nv.uft`, of which it cuts off as much as `.text` is long, or `.text.`.
+fn are_constants_of_stub(plan: &Plan<'_>, section: &OutputSection<'_>) -> bool {
+    let Some(stubs) = plan.unified_stubs() else { return false };
+    let target = section.target.filter(|_| section.name.prefix.starts_with(".nv.constant."));
+    target.is_some_and(|target| [Some(target), plan.sections()[target].target].contains(&Some(stubs)))
 }
 
 /// Names the symbols of the machine view in their order, then what has another name in the Mercury view, then prototypes as records name

@@ -140,6 +140,8 @@ pub struct UnifiedEntry {
     pub first: u64,
     /// The second half of the identifier.
     pub second: u64,
+    /// What section its section is linked to.
+    pub link: u32,
 }
 
 /// The tables that several programs share.

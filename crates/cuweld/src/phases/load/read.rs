@@ -311,6 +311,7 @@ impl<'data> Reader<'_, 'data> {
             if !section.data.len().is_multiple_of(unified::Entry::SIZE) {
                 return Err(Damage::of(raw, format!("size {:#x} is no multiple of {}", section.size, unified::Entry::SIZE)));
             }
+            let link = self.number_without_machine(raw.header.link);
             for unified::Entry { symbol, offset, first, second, .. } in unified::entries(section.data) {
                 let fits = |row: &InputSymbol<'_>| row.is_function() == (table == UnifiedTable::Functions);
                 if !symbols.get(symbol as usize).is_some_and(fits) || offset > MAX_SIZE {
@@ -320,7 +321,7 @@ impl<'data> Reader<'_, 'data> {
                     ));
                 }
                 let symbol = InputSymbolId::from_index(symbol as usize);
-                entries.push(UnifiedEntry { table, symbol, offset, first, second });
+                entries.push(UnifiedEntry { table, symbol, offset, first, second, link });
             }
         }
         Ok(entries)

@@ -1,7 +1,8 @@
 //! Plain variables, in ranges: hot, so later phases handle a whole range at a time.
 
-use super::{InputSymbol, ObjectFile, Role};
-use crate::id::{IdRange, IdSet, InputSectionId, InputSymbolId};
+use super::{InputSymbol, Inputs, ObjectFile, Role};
+use crate::id::{FileId, IdRange, IdSet, InputSectionId, InputSymbolId};
+use cubin::release::Rule;
 use cubin::symbol::{Binding, SymbolKind, other};
 
 /// Global symbols one after the other which are variables in one section of the whole module. There is nothing about them that depends
@@ -30,6 +31,25 @@ impl ObjectFile<'_> {
         let others = starts.zip(ends).map(|(start, end)| Stretch::Others(IdRange::new(start, end)));
         let variables = self.variables.iter().copied().map(Stretch::Variables).map(Some).chain([None]);
         others.zip(variables).flat_map(|(others, variables)| [Some(others), variables]).flatten()
+    }
+}
+
+impl Inputs<'_> {
+    /// Symbols of an object in the order in which they are resolved and get their sections. Objects of older releases have weak symbols among
+    /// the local ones.
+    pub fn in_order_of_reading(
+        &self,
+        file: FileId,
+        symbols: impl Iterator<Item = InputSymbolId> + Clone,
+    ) -> impl Iterator<Item = InputSymbolId> {
+        // The functions of whole programs have another order already.
+        let are_locals_first = self.two_views && self.release.has(Rule::LocalsReadFirst) && !self.files[file].is_whole_program;
+        let passes: &[fn(Binding) -> bool] = match are_locals_first {
+            true => &[|binding| binding == Binding::LOCAL, |binding| binding != Binding::LOCAL],
+            false => &[|_| true],
+        };
+        let is_its_turn = move |pass: fn(Binding) -> bool, symbol: InputSymbolId| pass(self.symbols[symbol].binding);
+        passes.iter().flat_map(move |&pass| symbols.clone().filter(move |&symbol| is_its_turn(pass, symbol)))
     }
 }
 

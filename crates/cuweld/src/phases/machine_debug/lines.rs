@@ -123,13 +123,14 @@ impl Facts<'_, '_> {
     fn sequence_of_stub<'a>(&self, sequence: &'a [u8], subject: Subject) -> Bytes<'a> {
         let unified = &self.planned.unified;
         let slot = unified.slot(subject.function).filter(|_| self.planned.options.imitates(Imitation::LinesOfStubs));
-        let (Some(slot), Some(row)) = (slot, sequence.strip_suffix(&STUB_END)) else { return Bytes::Kept(sequence) };
+        let parts = STUB_ENDS.iter().find_map(|&end| Some((sequence.strip_suffix(end)?.strip_suffix(&STUB_ROW)?, end)));
+        let (Some(slot), Some((row, end))) = (slot, parts) else { return Bytes::Kept(sequence) };
         let mut made = row.to_vec();
         if slot == 0 {
             made.extend([opcode::ADVANCE_LINE, 0, opcode::COPY, opcode::ADVANCE_PC]);
             write_number(unified.form().machine_size(unified.stubs().len()).cast_signed(), &mut made);
         }
-        made.extend([opcode::EXTENDED, 1, opcode::END]);
+        made.extend(end);
         Bytes::Made(made)
     }
 
@@ -191,6 +192,7 @@ mod opcode {
     pub const ADVANCE_LINE: u8 = 3;
     pub const SET_FILE: u8 = 4;
     pub const SET_COLUMN: u8 = 5;
+    pub const PROLOGUE_END: u8 = 10;
     /// Extended: the end of a sequence.
     pub const END: u8 = 1;
     /// Extended: the address of a function.
@@ -199,8 +201,11 @@ mod opcode {
     pub const PROLOGUE: u8 = 0x92;
 }
 
-/// How sequences of stubs end: a second row for their line, and their size.
-const STUB_END: [u8; 9] = [opcode::ADVANCE_LINE, 0, opcode::COPY, opcode::ADVANCE_PC, 0x80, 1, opcode::EXTENDED, 1, opcode::END];
+/// What sequences of stubs have before their end: a second row for their line, and their size.
+const STUB_ROW: [u8; 6] = [opcode::ADVANCE_LINE, 0, opcode::COPY, opcode::ADVANCE_PC, 0x80, 1];
+
+/// How they end. Compilers of newer releases say that a prologue ends there.
+const STUB_ENDS: [&[u8]; 2] = [&[opcode::EXTENDED, 1, opcode::END], &[opcode::PROLOGUE_END, opcode::EXTENDED, 1, opcode::END]];
 
 /// The step in code that machine line tables have opcodes for.
 const STEP: i64 = 16;

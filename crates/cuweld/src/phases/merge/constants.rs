@@ -91,7 +91,8 @@ pub fn place(walk: &mut Walk<'_, '_>, id: InputSectionId, cause: Cause) {
     if counts && walk.constants.get(&function).is_some_and(|slot| slot.retired) {
         let Facts { options, .. } = walk.facts;
         kept = walk.plan.functions[function].constants;
-        kept = kept.filter(|_| options.imitates(Imitation::ConstantsOfThirdDefinitions));
+        let imitated = [Imitation::ConstantsOfThirdDefinitions, Imitation::JumpTablesOfThirdDefinitions];
+        kept = kept.filter(|_| imitated.into_iter().any(|imitation| options.imitates(imitation)));
         match kept {
             Some(_) => _ = walk.constants.remove(&function),
             None => discard(walk, function),

@@ -124,6 +124,11 @@ impl<'data> Plan<'data> {
         self.fixed.tool_notes
     }
 
+    /// The table of the stubs of unified functions, in an executable.
+    pub fn unified_stubs(&self) -> Option<SectionId> {
+        self.unified_stubs
+    }
+
     /// The section with the note of the toolkit.
     pub fn cuda_note(&self) -> Option<SectionId> {
         self.fixed.cuda_note

@@ -220,7 +220,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
     /// First pass: functions.
     fn functions(&mut self, file: FileId) {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
-        for &symbol in &inputs.files()[file].functions {
+        for symbol in inputs.in_order_of_reading(file, inputs.files()[file].functions.iter().copied()) {
             let row = &inputs.symbols()[symbol];
             let Some(function) = resolution.function(symbol) else { continue };
             if row.is_inner_function() {
@@ -317,7 +317,7 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         for stretch in self.facts.inputs.files()[file].stretches() {
             match stretch {
                 Stretch::Variables(variables) => self.plain_variables(variables),
-                Stretch::Others(symbols) => self.others(symbols),
+                Stretch::Others(symbols) => self.others(file, symbols),
             }
         }
     }
@@ -330,9 +330,10 @@ impl<'facts, 'data> Walk<'facts, 'data> {
         }
     }
 
-    fn others(&mut self, symbols: IdRange<InputSymbolId>) {
+    fn others(&mut self, file: FileId, symbols: IdRange<InputSymbolId>) {
         let (inputs, resolution) = (self.facts.inputs, self.facts.resolution);
-        for (symbol, row) in inputs.symbols().range(symbols) {
+        for symbol in inputs.in_order_of_reading(file, symbols.iter()) {
+            let row = &inputs.symbols()[symbol];
             let meaning = resolution.meaning(symbol).filter(|_| row.kind != SymbolKind::FUNCTION);
             let Some(id) = meaning else { continue };
             let fate = resolution.fate(symbol);

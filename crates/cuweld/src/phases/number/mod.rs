@@ -8,13 +8,15 @@ mod entries;
 
 use super::merge::{Local, Plan};
 use super::relocate::Referent;
+use super::resolve::is_shared_variable;
 use super::stages::Settled;
 use crate::id::{FunctionId, Id, IdMap, IdRange, IdVec, SectionId, SymbolId};
 use crate::sections::{Class, InViews};
 use crate::views::View;
 use cubin::elf::SHN_LORESERVE;
 use cubin::release::{Release, Rule};
-use cubin::symbol::SymbolKind;
+use cubin::symbol::{Binding, SymbolKind};
+use cubin::target::Views;
 use entries::Table;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -202,12 +204,16 @@ fn number_symbols(facts: &Settled<'_, '_>, section_number: &IdVec<SectionId, u32
     let is_global = |entry: &Local| weak_is_global && matches!(entry, Local::SharedInstance(_));
     let listed = || plan.locals().iter().copied().filter(is_listed);
     listed().filter(|entry| !is_global(entry)).for_each(|entry| symbols.push(entry));
+    let in_question = plan.globals().iter().filter(|globals| !globals.stay).flat_map(|globals| globals.symbols.iter());
+    let among_locals = in_question.filter(|&id| facts.is_listed_global(id) && facts.stands_among_locals(id));
+    among_locals.for_each(|id| symbols.push(Local::Symbol(id)));
     let locals = symbols.table.len() as u32;
     for globals in plan.globals() {
         if globals.stay {
             symbols.extend(globals.symbols);
         } else {
-            globals.symbols.iter().filter(|&id| facts.is_listed_global(id)).for_each(|id| symbols.push(Local::Symbol(id)));
+            let listed = globals.symbols.iter().filter(|&id| facts.is_listed_global(id) && !facts.stands_among_locals(id));
+            listed.for_each(|id| symbols.push(Local::Symbol(id)));
         }
     }
     listed().filter(is_global).for_each(|entry| symbols.push(entry));
@@ -279,6 +285,22 @@ impl Settled<'_, '_> {
             Local::Symbol(id) => self.is_named(id),
             Local::SharedInstance(_) => true,
         }
+    }
+
+    /// The binding of a shared variable.
+    pub fn shared_binding(&self, id: SymbolId) -> Binding {
+        let symbol = &self.resolution.symbols()[id];
+        let is_of_one_kernel = || self.layout.shared().address(id).is_some_and(|address| address.kernel.is_some());
+        let is_local = self.inputs.release().has(Rule::SharedOfOneKernelLocal);
+        if is_local && symbol.definition.is_some() && is_of_one_kernel() { Binding::LOCAL } else { symbol.binding }
+    }
+
+    /// Whether a symbol that was global stands where its binding is that of a local one by now.
+    fn stands_among_locals(&self, id: SymbolId) -> bool {
+        self.options.target.views == Views::Two
+            && self.inputs.release().has(Rule::LocalsTogether)
+            && is_shared_variable(&self.resolution.symbols()[id])
+            && self.shared_binding(id) == Binding::LOCAL
     }
 
     fn is_listed_global(&self, id: SymbolId) -> bool {

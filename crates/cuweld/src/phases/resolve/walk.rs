@@ -46,7 +46,7 @@ pub fn resolve<'data>(
         },
     };
     for (file, object) in inputs.files().enumerate() {
-        for &symbol in &object.functions {
+        for symbol in inputs.in_order_of_reading(file, object.functions.iter().copied()) {
             match inputs.symbols()[symbol].is_inner_function() {
                 true => walk.inner_function(Mention { file, symbol }),
                 false => walk.function(Mention { file, symbol }),
@@ -279,7 +279,8 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
 
     /// Symbols that may be anything, functions aside.
     fn others(&mut self, file: FileId, symbols: IdRange<InputSymbolId>) {
-        for (symbol, row) in self.inputs.symbols().range(symbols) {
+        for symbol in self.inputs.in_order_of_reading(file, symbols.iter()) {
+            let row = self.row(symbol);
             // Labels of code that the compiler removed are local and undefined. So are questions to the linker, which are objects.
             let is_nowhere = row.binding == Binding::LOCAL && row.place() == Place::Undefined && row.kind != SymbolKind::OBJECT;
             if !matches!(row.kind, SymbolKind::FUNCTION | SymbolKind::SECTION) && !row.name.is_empty() && !is_nowhere {

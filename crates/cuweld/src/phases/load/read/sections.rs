@@ -89,6 +89,16 @@ impl<'data> Reader<'_, 'data> {
         })
     }
 
+    /// The number of a linked section in a file without the machine's side, where Mercury code stands in the place of machine code.
+    pub(super) fn number_without_machine(&self, number: u32) -> u32 {
+        let linked = &self.arrangement.order()[..self.arrangement.linked()];
+        let (before, behind) = linked.split_at(linked.partition_point(|&other| other < number));
+        let is_capsule =
+            |number: &&u32| self.file.section(**number).is_some_and(|section| section.kind() == SectionType::CAPSULE);
+        // The machine's symbol table is not there, either.
+        (before.len().saturating_sub(1) + behind.iter().filter(is_capsule).count()) as u32
+    }
+
     /// The alignment of a section. That of code is the machine code's.
     fn alignment(&self, section: &Section<'data>, role: Role, machine: Option<InputSectionId>) -> Result<u32, Damage> {
         let aligned = match (role, machine.and_then(|id| self.arrangement.order().get(id.index()))) {
