@@ -1,15 +1,17 @@
 //! The compilers of an installed CUDA toolkit, for links that need them.
 //!
 //! PTX and intermediate code can be turned into machine code only by NVIDIA's own tools. This crate finds them where they are
-//! installed ([`Search`]) and uses what is public of them: the program `ptxas` ([`Assembler`]) and the library `libnvJitLink`
-//! ([`Optimizer`]). Nothing is looked for until it is needed. [`ToolkitCompilers`] is what the linker takes; [`Setup`] says how they
+//! installed ([`Search`]) and uses what is public of them: the program `ptxas` and the library `libnvJitLink` ([`Assembler`],
+//! [`Optimizer`]). Nothing is looked for until it is needed. [`ToolkitCompilers`] is what the linker takes; [`Setup`] says how they
 //! are run: in a process that can crash without harm ([`Worker`]), so many at a time ([`Jobs`]), and only if the result is not there
 //! already ([`Cache`]).
 
 mod assembler;
 mod cache;
 mod compilers;
+mod job;
 mod jobs;
+mod library;
 mod optimizer;
 mod search;
 mod worker;

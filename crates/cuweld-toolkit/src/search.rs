@@ -3,6 +3,7 @@
 //! A toolkit is a folder with `bin/ptxas`, and `libnvJitLink` in one of several folders beside it. There are many ways to install
 //! one, so a list of places is tried in order; an error can name them all.
 
+use crate::library::Library;
 use crate::{Assembler, Optimizer};
 use cuweld::inputs::lower::CompilerError;
 use std::env;
@@ -53,19 +54,25 @@ const PYTHON_PACKAGES: [&str; 3] = ["nvidia/cu13", "nvidia/cuda_nvcc", "nvidia/n
 const LIBRARY_FOLDERS: [&str; 7] =
     ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "bin/x86_64", "bin/x64", "bin"];
 
-/// Names of the library for link-time optimization, the newest first.
-const OPTIMIZER_NAMES: [&str; 4] = ["libnvJitLink.so.13", "libnvJitLink.so", "libnvJitLink.so.12", "nvJitLink_130_0.dll"];
+/// Names of `libnvJitLink`, the newest first.
+const NVJITLINK_NAMES: [&str; 4] = ["libnvJitLink.so.13", "libnvJitLink.so", "libnvJitLink.so.12", "nvJitLink_130_0.dll"];
 
 impl Search {
-    /// Finds the assembler.
+    /// Finds the assembler: the program, or the library where there is none.
     ///
     /// # Errors
-    /// When it is nowhere.
+    /// When neither is anywhere.
     pub fn assembler(&self) -> Result<Assembler, CompilerError> {
         let name = format!("ptxas{}", env::consts::EXE_SUFFIX);
         let places = self.places();
-        let found = places.iter().map(|place| place.folder.join("bin").join(&name)).find(|path| path.is_file());
-        found.map(Assembler::new).ok_or_else(|| missing("the CUDA toolkit's assembler, ptxas,", &places))
+        let program = places.iter().map(|place| place.folder.join("bin").join(&name)).find(|path| path.is_file());
+        match program {
+            Some(path) => Ok(Assembler::program(path)),
+            None => match self.nvjitlink(&places)? {
+                Some(library) => Ok(Assembler::library(library)),
+                None => Err(missing("the CUDA toolkit's assembler, ptxas,", &places)),
+            },
+        }
     }
 
     /// Finds the optimizer.
@@ -74,15 +81,21 @@ impl Search {
     /// When it is nowhere, or can not be loaded to see whether it is the right one.
     pub fn optimizer(&self) -> Result<Optimizer, CompilerError> {
         let places = self.places();
+        let library = self.nvjitlink(&places)?;
+        let what = "the CUDA toolkit's library for link-time optimization, libnvJitLink,";
+        library.map(Optimizer::new).ok_or_else(|| missing(what, &places))
+    }
+
+    /// The toolkit's `libnvJitLink`, which is not the library that is asking.
+    fn nvjitlink(&self, places: &[Place]) -> Result<Option<Library>, CompilerError> {
         let folders = places.iter().flat_map(|place| LIBRARY_FOLDERS.map(|folder| place.folder.join(folder)));
-        let paths = folders.flat_map(|folder| OPTIMIZER_NAMES.map(|name| folder.join(name)));
-        for path in paths.filter(|path| path.is_file()) {
-            let optimizer = Optimizer::new(path);
-            if self.not_this.is_none() || Some(optimizer.address()?) != self.not_this {
-                return Ok(optimizer);
+        let paths = folders.flat_map(|folder| NVJITLINK_NAMES.map(|name| folder.join(name)));
+        for library in paths.filter(|path| path.is_file()).map(Library::new) {
+            if self.not_this.is_none() || Some(library.address()?) != self.not_this {
+                return Ok(Some(library));
             }
         }
-        Err(missing("the CUDA toolkit's library for link-time optimization, libnvJitLink,", &places))
+        Ok(None)
     }
 
     /// Finds a library by the name of its file.

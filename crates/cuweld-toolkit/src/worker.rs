@@ -11,7 +11,7 @@
 //! A job is a private folder. The worker leaves what came of it there, and the status last ([`STATUS`]): a program that ignores its
 //! children's end (`SIGCHLD`) is told no status by the system.
 
-use crate::optimizer;
+use crate::{job, library};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -133,7 +133,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     };
     let status = match (what.to_str(), rest) {
         (Some("run"), [program, arguments @ ..]) => run(&folder, program, arguments),
-        (Some("optimize"), [_]) if optimizer::IS_STATIC => hand_over(&arguments).and_then(|why| optimizer::refuse(&folder, &why)),
+        (Some("optimize"), [_]) if library::IS_STATIC => hand_over(&arguments).and_then(|why| job::refuse(&folder, &why)),
         (Some("optimize"), [library]) => {
             let abandoned = folder.clone();
             // The library can not be interrupted; the process can.
@@ -142,7 +142,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> ExitCode {
                 _ = fs::remove_dir_all(&abandoned);
                 std::process::exit(1);
             });
-            optimizer::serve(&folder, Path::new(library))
+            job::serve(&folder, Path::new(library))
         }
         _ => return ExitCode::FAILURE,
     };
