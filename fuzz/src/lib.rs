@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use cubin::release::Release;
+use cubin::release::{Release, Tool};
 use cubin::target::Target;
 use cuweld::Request;
 use cuweld::imitations::Imitations;
@@ -57,6 +57,7 @@ impl<'data> Pair<'data> {
     }
 
     fn link_options(&self) -> Options {
+        let newest = Release::newest().newest_build(Tool::Nvlink);
         let bit = |number: u8| self.options >> number & 1 == 1;
         Options {
             debug: bit(0),
@@ -64,7 +65,7 @@ impl<'data> Pair<'data> {
             verbose: bit(2),
             output: if bit(3) { OutputKind::Relocatable } else { OutputKind::Executable },
             extra_warnings: bit(4),
-            imitations: if bit(5) { Imitations::of(Release::newest()) } else { Imitations::NONE },
+            imitations: newest.filter(|_| bit(5)).map_or(Imitations::NONE, Imitations::of),
             ..Options::new(self.target())
         }
     }

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// What a link of a bomb may use, as the shell's `ulimit` takes it: kilobytes and seconds.
-const LIMITS: &str = "ulimit -c 0; ulimit -d 98304; ulimit -t 4; exec \"$0\" \"$@\"";
+pub const LIMITS: &str = "ulimit -c 0; ulimit -d 98304; ulimit -t 4; exec \"$0\" \"$@\"";
 
 /// Links for sm_90, under limits.
 fn link(folder: &TempDir, files: &[&str]) -> io::Result<Output> {

@@ -234,6 +234,19 @@ pub fn launches_on_a_chain(count: u32) -> Object {
     object
 }
 
+/// Kernels, each of which enters a chain, or a recursion, somewhere else; its last function needs the most registers and stack.
+pub fn long_ways(count: u32, is_recursion: bool, registers: u32) -> Object {
+    let mut object = Object::new();
+    let functions = object.chain(count, |_| Vec::new());
+    let kernels = object.kernels(count, None);
+    kernels.iter().zip(&functions).for_each(|(&kernel, &(function, _))| object.call(kernel, function));
+    if let (true, [(first, _), .., (last, _)]) = (is_recursion, functions.as_slice()) {
+        object.call(*last, *first);
+    }
+    object.registers.extend(functions.last().map(|&(last, _)| (last, registers)));
+    object
+}
+
 /// Variables with names of which another object has the same.
 pub fn variables(count: u32) -> Object {
     let mut object = Object::new();

@@ -1,8 +1,9 @@
 //! Programs in which many of one thing meet many of another: none takes the product of the two in time or memory.
 
-use crate::bombs::{assert_refused, link_with};
+use crate::bombs::{LIMITS, assert_refused, link_with};
 use crate::object::{
-    Object, addresses_of_nothing, indirect_calls, launches_on_a_chain, record, shared_behind_own, shared_on_a_chain, variables,
+    Object, addresses_of_nothing, indirect_calls, launches_on_a_chain, long_ways, record, shared_behind_own, shared_on_a_chain,
+    variables,
 };
 use cubin::callgraph::Edge;
 use cubin::elf::{SHF_ALLOC, SHF_WRITE, SectionHeader};
@@ -58,6 +59,63 @@ fn functions_from_outside_and_functions_that_use_them() -> io::Result<()> {
         object.call(kernels[0], functions[0].0);
         assert_linked(&link(object, &[])?);
     }
+    Ok(())
+}
+
+/// More functions than one record has room for.
+#[test]
+fn functions_from_outside_that_need_several_records() -> io::Result<()> {
+    let mut object = Object::new();
+    let externs = object.kernels(5 * MANY, None);
+    let lists = externs.chunks(MANY as usize).zip(0..);
+    let users: Vec<u32> =
+        lists.map(|(list, number)| object.function(&format!("f{number}"), false, &record(Attribute::EXTERNS, list)).0).collect();
+    let (kernel, _) = object.function("k", true, &[]);
+    users.iter().for_each(|&user| object.call(kernel, user));
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("bomb.cubin"), object.build(&sample())?)?;
+    assert_linked(&link_with("-arch=sm_90", &folder, &["bomb.cubin"])?);
+    let linked = fs::read(folder.path().join("out.cubin"))?;
+    let file = cubin::read::File::parse(&linked).map_err(io::Error::other)?;
+    let info = file.sections().iter().find(|section| section.name == ".nv.info.k").ok_or(io::ErrorKind::NotFound)?;
+    let records = cubin::info::records(info.data).collect::<cubin::Result<Vec<_>>>().map_err(io::Error::other)?;
+    let listed = records.iter().filter(|record| record.attribute == Attribute::EXTERNS).flat_map(|record| record.symbols());
+    assert_eq!(listed.collect::<std::collections::HashSet<_>>().len(), externs.len());
+    Ok(())
+}
+
+/// The size of a stack that no GPU has is recorded as unknown.
+#[test]
+fn frames_that_are_larger_together_than_a_number() -> io::Result<()> {
+    let mut object = Object::new();
+    let functions = object.chain(2, |_| Vec::new());
+    let (kernel, _) = object.function("k", true, &[]);
+    object.call(kernel, functions[0].0);
+    let frames = functions.iter().flat_map(|&(function, _)| record(Attribute::FRAME_SIZE, &[function, 1 << 31]));
+    let header = SectionHeader { kind: SectionType::INFO.0, link: 2, align: 4, ..SectionHeader::default() };
+    object.section(".nv.info", header, &frames.collect::<Vec<_>>());
+    let folder = tempfile::tempdir()?;
+    fs::write(folder.path().join("deep.cubin"), object.build(&sample())?)?;
+    assert_linked(&link_with("-arch=sm_90", &folder, &["deep.cubin"])?);
+    let kernels = cuweld::kernels::kernels(&fs::read(folder.path().join("out.cubin"))?).map_err(io::Error::other)?;
+    assert_eq!(kernels.iter().map(|kernel| kernel.stack).collect::<Vec<_>>(), [None]);
+    Ok(())
+}
+
+/// As many recursions as functions: a message shows the first few.
+#[test]
+fn functions_that_call_themselves() -> io::Result<()> {
+    let mut object = Object::new();
+    let functions: Vec<u32> = (0..5 * MANY).map(|number| object.function(&format!("f{number}"), false, &[]).0).collect();
+    let (kernel, _) = object.function("k", true, &[]);
+    for function in functions {
+        object.call(kernel, function);
+        object.call(function, function);
+    }
+    let output = link(object, &[])?;
+    assert_linked(&output);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("recursion: f") && said.contains("and 19997 more"), "{said}");
     Ok(())
 }
 
@@ -180,6 +238,26 @@ fn kernels_with_limits_and_long_ways_to_what_exceeds_them() -> io::Result<()> {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(255), "{said}");
     assert!(said.contains("-> ... (") && said.len() < 1 << 20, "{} bytes", said.len());
+    Ok(())
+}
+
+/// Every kernel has another way to what it needs most of, and the ways are long.
+#[test]
+fn reports_and_comparisons_of_long_ways() -> io::Result<()> {
+    for is_recursion in [false, true] {
+        let folder = tempfile::tempdir()?;
+        for (name, registers) in [("old.cubin", 180), ("new.cubin", 200)] {
+            fs::write(folder.path().join("bomb.cubin"), long_ways(MANY, is_recursion, registers).build(&sample())?)?;
+            assert_linked(&link_with("-arch=sm_90", &folder, &["bomb.cubin", "--report=report.json"])?);
+            fs::rename(folder.path().join("out.cubin"), folder.path().join(name))?;
+        }
+        let size = fs::metadata(folder.path().join("report.json"))?.len();
+        assert!(size < 16 << 20, "{size} bytes");
+        let words = ["-c", LIMITS, env!("CARGO_BIN_EXE_cuweld"), "compare", "old.cubin", "new.cubin"];
+        let output = Command::new("sh").args(words).current_dir(&folder).output()?;
+        assert_linked(&output);
+        assert!(String::from_utf8_lossy(&output.stdout).contains("registers 180 -> 200"), "{output:?}");
+    }
     Ok(())
 }
 

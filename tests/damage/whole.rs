@@ -4,7 +4,7 @@
 use super::{Sample, samples_of};
 use cubin::elf::SHF_EXECINSTR;
 use cubin::read::{File, Section};
-use cubin::release::Release;
+use cubin::release::{Release, Tool};
 use cubin::relocation::Expression;
 use cubin::section::Contents;
 use cubin::symbol::{Symbol, SymbolKind, SymbolSection};
@@ -95,7 +95,8 @@ fn link_and_check(sample: &Sample, bytes: &[u8], damage: &str) -> usize {
     roots.extend(kernels.into_iter().map(|kernel| KernelRoots::Matching(vec![kernel.to_owned()])));
     let mut refused = 0;
     for (kernels, imitated) in roots.into_iter().flat_map(|roots| [(roots.clone(), false), (roots, true)]) {
-        let imitations = if imitated { Imitations::of(Release::newest()) } else { Imitations::NONE };
+        let newest = Release::newest().newest_build(Tool::Nvlink).filter(|_| imitated);
+        let imitations = newest.map_or(Imitations::NONE, Imitations::of);
         let options = Options { kernels, imitations, ..Options::new(target) };
         let inputs: Vec<Input<'_>> = objects.iter().map(|bytes| Input::new("object.cubin", bytes)).collect();
         let mut report = Report::default();

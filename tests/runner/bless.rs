@@ -21,8 +21,8 @@ pub fn bless(cases: &[Arc<Case>], filter: Option<&str>, toolkit: Option<&Toolkit
         say("no reference toolkit: only what cuweld's default mode gives is refreshed");
     }
     for case in cases.iter().filter(|case| filter.is_none_or(|filter| case.name.contains(filter))) {
-        let release = case.release()?;
-        let toolkit = toolkit.filter(|toolkit| toolkit.release == release);
+        let reference = case.reference()?;
+        let toolkit = toolkit.filter(|toolkit| toolkit.known == reference);
         for arch in &case.recipe.archs {
             refresh(case, arch, toolkit)?;
             if let Err(why) = golden(case, arch) {

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::linker::{Files, Outcome};
-use cubin::release::Release;
+use cubin::release::{Release, ToolBuild};
 use serde::Deserialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub struct Recipe {
     pub about: String,
     /// The architectures to link for.
     pub archs: Vec<String>,
-    /// The release of CUDA whose results are stored.
+    /// The release of CUDA whose results are stored, or the build of its linker if that is not the newest one.
     #[serde(default = "default_release")]
     pub release: String,
     /// The last release that the case is compared with: what a later one does differently here is not followed yet.
@@ -167,17 +167,15 @@ impl Case {
         }
     }
 
-    /// The release of CUDA whose results are stored.
-    pub fn release(&self) -> Result<&'static Release, String> {
-        Release::by_name(&self.recipe.release)
+    /// The reference whose results are stored.
+    pub fn reference(&self) -> Result<ToolBuild, String> {
+        ToolBuild::by_name(&format!("nvlink-{}", self.recipe.release))
             .ok_or_else(|| format!("{}: there is no release {}", self.name, self.recipe.release))
     }
 
-    /// Whether the case is compared with a release.
-    pub fn is_compared_with(&self, release: &Release) -> bool {
-        let last = self.recipe.compared_until.as_deref().and_then(Release::by_name);
-        let has_rule = self.release().is_ok_and(|first| first.toolkit <= release.toolkit);
-        has_rule && last.is_none_or(|last| release.toolkit <= last.toolkit)
+    /// Whether the case is compared with a build of the reference.
+    pub fn is_compared_with(&self, reference: ToolBuild) -> bool {
+        reference.build.is_between(&self.recipe.release, self.recipe.compared_until.as_deref())
     }
 
     /// Whether a link mentions a file; what only other build steps need is not stored.

@@ -1,7 +1,7 @@
 //! Running a linker in a folder of its own.
 
 use crate::case::Case;
-use cubin::release::{Release, Tool};
+use cubin::release::ToolBuild;
 use cubin_diff::signature::{CUWELD, Signature, signed_as};
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,11 +51,11 @@ impl Linker {
 
     /// Runs the links of a case on these inputs.
     pub fn link(&self, case: &Case, arch: &str, inputs: &Files, mode: Mode) -> Result<Outcome, String> {
-        self.link_as(case.release()?, case, arch, inputs, mode)
+        self.link_as(case.reference()?, case, arch, inputs, mode)
     }
 
-    /// Runs the links of a case on these inputs, as those of another release than the case's own.
-    pub fn link_as(&self, release: &Release, case: &Case, arch: &str, inputs: &Files, mode: Mode) -> Result<Outcome, String> {
+    /// Runs the links of a case on these inputs, as those of another build of the reference than the case's own.
+    pub fn link_as(&self, reference: ToolBuild, case: &Case, arch: &str, inputs: &Files, mode: Mode) -> Result<Outcome, String> {
         let folder = tempfile::tempdir().map_err(|error| format!("no folder to work in: {error}"))?;
         write(folder.path(), inputs)?;
         let mut outcome = Outcome { status: 0, messages: String::new(), outputs: Files::new() };
@@ -63,7 +63,7 @@ impl Linker {
             let mut command = Command::new(&self.program);
             command.args(Case::words(line, arch)).current_dir(folder.path()).stdin(Stdio::null());
             match mode {
-                Mode::Reference => command.arg0("nvlink").env("CUWELD_COMPAT", format!("nvlink-{}", release.name)),
+                Mode::Reference => command.arg0("nvlink").env("CUWELD_COMPAT", reference.name()),
                 Mode::Default => command.arg0("cuweld").env("RAYON_NUM_THREADS", "1").env_remove("CUWELD_COMPAT"),
             };
             let (status, messages) = run(&mut command)?;
@@ -77,7 +77,7 @@ impl Linker {
             let path = folder.path().join(name);
             if path.exists() {
                 let bytes = fs::read(&path).map_err(|error| format!("{name}: {error}"))?;
-                outcome.outputs.insert(name.clone(), if mode == Mode::Default { signed(name, release, bytes)? } else { bytes });
+                outcome.outputs.insert(name.clone(), if mode == Mode::Default { signed(name, reference, bytes)? } else { bytes });
             }
         }
         Ok(outcome)
@@ -85,12 +85,11 @@ impl Linker {
 }
 
 /// A file that cuweld signed, with the reference's signature in place of its own: no other byte may differ from what is stored.
-fn signed(name: &str, release: &Release, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+fn signed(name: &str, reference: ToolBuild, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
     if cubin::read::File::parse(&bytes).is_err() {
         return Ok(bytes);
     }
-    let build = release.build(Tool::Nvlink).ok_or_else(|| format!("there is no program of {}", release.name))?;
-    signed_as(&bytes, CUWELD, Signature::nvlink(build)).map_err(|error| format!("{name}: {error}"))
+    signed_as(&bytes, CUWELD, Signature::nvlink(reference.build)).map_err(|error| format!("{name}: {error}"))
 }
 
 /// Runs a program and returns its status and what it printed.

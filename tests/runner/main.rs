@@ -50,7 +50,7 @@ fn main() -> ExitCode {
 fn trials(cases: &[Arc<Case>], ratchet: &Arc<Ratchet>, toolkit: Option<Toolkit>) -> Vec<Trial> {
     let required = std::env::var_os("REQUIRE_ALL").is_some();
     if toolkit.is_none() && !required {
-        say("the differential stage is skipped: the reference toolkit is neither on PATH nor in CUDA_HOME");
+        say("the differential stage is skipped: no known build of the reference is on PATH or in CUDA_HOME");
     }
     let toolkit = Arc::new(toolkit);
     let mut trials = Vec::new();
@@ -62,13 +62,11 @@ fn trials(cases: &[Arc<Case>], ratchet: &Arc<Ratchet>, toolkit: Option<Toolkit>)
             trials.push(Trial::test(format!("same::{name}"), again));
             if case.recipe.deviates.is_none() {
                 let toolkit = Arc::clone(&toolkit);
-                // A release links what it was not the first to link, too.
-                let is_skipped = toolkit.as_ref().as_ref().map_or(!required, |toolkit| !case.is_compared_with(toolkit.release));
+                // A build links what it was not the first to link, too.
+                let is_skipped = toolkit.as_ref().as_ref().map_or(!required, |toolkit| !case.is_compared_with(toolkit.known));
                 let (case, arch) = (Arc::clone(case), arch.clone());
                 let compare = move || match toolkit.as_ref() {
-                    Some(toolkit) => {
-                        judge(recorded, case.release().ok() == Some(toolkit.release), differential(&case, &arch, toolkit))
-                    }
+                    Some(toolkit) => judge(recorded, case.reference() == Ok(toolkit.known), differential(&case, &arch, toolkit)),
                     None => Err("skipped, but REQUIRE_ALL is set: no reference toolkit".into()),
                 };
                 // So that a list of tests shows what does not pass yet.
@@ -93,11 +91,11 @@ fn stage(
 }
 
 /// Holds a comparison with the reference against what the case had reached before.
-fn judge(recorded: Level, is_own_release: bool, outcome: Result<(), String>) -> Result<(), Failed> {
+fn judge(recorded: Level, is_own_build: bool, outcome: Result<(), String>) -> Result<(), Failed> {
     match outcome {
         Err(difference) if recorded >= Level::Identical => Err(difference.into()),
         Err(_) => Ok(()), // not reached yet, and no one said that it was
-        Ok(()) if is_own_release && recorded < Level::Identical && std::env::var_os("REQUIRE_ALL").is_some() => {
+        Ok(()) if is_own_build && recorded < Level::Identical && std::env::var_os("REQUIRE_ALL").is_some() => {
             Err("passes, but tests/ratchet.toml does not say so yet: run `cargo xtask bless`".into())
         }
         Ok(()) => Ok(()),
@@ -117,11 +115,11 @@ fn golden(case: &Case, arch: &str) -> Result<(), String> {
 /// Links fresh inputs with the reference and with cuweld, and compares the two.
 fn differential(case: &Case, arch: &str, toolkit: &Toolkit) -> Result<(), String> {
     let inputs = toolkit.build(case, arch)?;
-    if toolkit.release == case.release()? {
+    if toolkit.known == case.reference()? {
         compare::inputs(&case.stored_inputs(arch)?, &inputs)?;
     }
-    let reference = toolkit.linker().link_as(toolkit.release, case, arch, &inputs, Mode::Reference)?;
-    let cuweld = Linker::cuweld().link_as(toolkit.release, case, arch, &inputs, Mode::Reference)?;
+    let reference = toolkit.linker().link_as(toolkit.known, case, arch, &inputs, Mode::Reference)?;
+    let cuweld = Linker::cuweld().link_as(toolkit.known, case, arch, &inputs, Mode::Reference)?;
     compare::outcomes("reference", &reference, "cuweld", &cuweld)
 }
 

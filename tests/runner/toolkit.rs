@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::linker::{Files, Linker, run, write};
-use cubin::release::Release;
+use cubin::release::ToolBuild;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,8 +10,8 @@ use std::process::Command;
 /// Where the reference's programs are.
 pub struct Toolkit {
     programs: PathBuf,
-    /// Its release.
-    pub release: &'static Release,
+    /// Its linker.
+    pub known: ToolBuild,
 }
 
 impl Toolkit {
@@ -22,8 +22,8 @@ impl Toolkit {
         let reference = |programs: PathBuf| {
             let output = Command::new(programs.join("nvlink")).arg("--version").output().ok()?;
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let release = Release::of_version_text(&text).filter(|_| text.contains("NVIDIA"))?;
-            Some(Toolkit { programs, release })
+            let known = ToolBuild::that_printed(&text).filter(|_| text.contains("NVIDIA"))?;
+            Some(Toolkit { programs, known })
         };
         on_path.into_iter().flatten().chain(in_home).find_map(reference)
     }

@@ -1,7 +1,7 @@
 //! Rules about the project's own files that no compiler checks.
 
 use cuweld::imitations::Imitation;
-use cuweld::release::Release;
+use cuweld::release::{Release, Tool, ToolBuild};
 use cuweld::target::Target;
 use std::collections::BTreeSet;
 use std::fs;
@@ -110,6 +110,23 @@ fn modules_have_names_that_say_something() {
         parts.into_iter().any(|part| EMPTY.contains(&part.trim_end_matches(".rs")))
     };
     let problems: Vec<String> = sources().filter(says_nothing).collect();
+    assert_none(&problems);
+}
+
+/// Several tables have rows, and many things have forms: the name of a type says of what.
+#[test]
+fn types_have_names_of_their_own() {
+    const EMPTY: [&str; 4] = ["Row", "Form", "Thing", "Data"];
+    let mut problems = Vec::new();
+    for path in sources() {
+        for (index, line) in text(&path).lines().enumerate() {
+            let words: Vec<&str> = line.split(|letter: char| !letter.is_alphanumeric()).collect();
+            let is_empty = |pair: &[&str]| ["struct", "enum", "type"].contains(&pair[0]) && EMPTY.contains(&pair[1]);
+            if !line.trim_start().starts_with("//") && words.windows(2).any(is_empty) {
+                problems.push(format!("{path}:{}: {}", index + 1, line.trim()));
+            }
+        }
+    }
     assert_none(&problems);
 }
 
@@ -454,6 +471,18 @@ fn architectures_and_releases_have_numbers_in_their_tables_only() {
         }
     }
     assert_none(&problems);
+}
+
+/// What cuweld is compared with can be installed.
+#[test]
+fn every_build_has_a_toolkit() {
+    let script = text("scripts/toolkit");
+    let installed: BTreeSet<&str> = script.split_whitespace().collect();
+    for (tool, variable) in [(Tool::Nvlink, "nvcc"), (Tool::NvJitLink, "library")] {
+        for known in ToolBuild::all(tool) {
+            assert!(installed.contains(format!("{variable}={}", known.build.version).as_str()), "{}", known.name());
+        }
+    }
 }
 
 /// A kind of output section knows all that there is to know of it. Only the phase that creates sections names kinds.

@@ -8,7 +8,7 @@ mod object;
 
 use crate::bench::measure::{self, Costs};
 use object::{
-    Object, addresses_of_nothing, indirect_calls, launches_on_a_chain, shared_behind_own, shared_on_a_chain, variables,
+    Object, addresses_of_nothing, indirect_calls, launches_on_a_chain, long_ways, shared_behind_own, shared_on_a_chain, variables,
 };
 use std::fs;
 use std::path::Path;
@@ -102,6 +102,20 @@ const SHAPES: &[Shape] = &[
         objects: |count| vec![addresses_of_nothing(count)],
         options: |_| "--error-limit=0".into(),
         files: &["messages"],
+    },
+    Shape {
+        name: "reports of long ways",
+        first: 2000,
+        objects: |count| vec![long_ways(count, false, 200)],
+        options: |_| "--report=report.json".into(),
+        files: &["report.json"],
+    },
+    Shape {
+        name: "reports of a long recursion",
+        first: 2000,
+        objects: |count| vec![long_ways(count, true, 200)],
+        options: |_| "--report=report.json".into(),
+        files: &["report.json"],
     },
 ];
 

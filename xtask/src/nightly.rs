@@ -1,11 +1,11 @@
 //! What takes hours: `cargo xtask nightly` (or `.ci/nightly`).
 //!
-//! For every release of CUDA that is known, the differential cases and random links on architectures of every kind, with that
-//! release's own compilers and linker; random links of objects of two releases; then everything that is released, built, installed
+//! For every build of the linker that is known, the differential cases, and for the newest of each release random links on architectures of
+//! every kind, with that build's own compilers; random links of objects of two releases; then everything that is released, built, installed
 //! and tried on the other hosts. What came of it is appended to `target/nightly.txt`, a line per step; `docs/nightly.md` has the last
 //! results.
 
-use cubin::release::{Release, Tool};
+use cubin::release::{Release, Tool, ToolBuild};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,20 +33,20 @@ const USAGE: &str = "\
 usage: cargo xtask nightly [--ld PATH] [--count N] [--release R]... [--only releases|pairs|packages]
   --ld PATH     the linker under test (target/quick/cuweld, which is built)
   --count N     random links per release and architecture (500)
-  --release R   only this release, and pairs whose linker is of it
+  --release R   only this release, and pairs whose linker is of it; or only this build (13.4.59), with random links
   --only WHAT   only this part";
 
 /// What is asked for.
 struct Request {
     linker: Option<PathBuf>,
     count: String,
-    releases: Vec<&'static Release>,
+    builds: Vec<ToolBuild>,
     only: Option<String>,
 }
 
 /// Runs everything; true when nothing differs.
 pub fn main(words: &[String]) -> Result<bool, String> {
-    let mut request = Request { linker: None, count: "500".into(), releases: Vec::new(), only: None };
+    let mut request = Request { linker: None, count: "500".into(), builds: Vec::new(), only: None };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let value = words.next().cloned().ok_or(USAGE)?;
@@ -54,7 +54,8 @@ pub fn main(words: &[String]) -> Result<bool, String> {
             "--ld" => request.linker = Some(PathBuf::from(value)),
             "--count" => request.count = value,
             "--release" => {
-                request.releases.push(Release::by_name(&value).ok_or_else(|| format!("there is no release {value}"))?);
+                let build = ToolBuild::by_name(&format!("nvlink-{value}"));
+                request.builds.push(build.ok_or_else(|| format!("there is no release or build {value}"))?);
             }
             "--only" if ["releases", "pairs", "packages"].contains(&value.as_str()) => request.only = Some(value),
             _ => return Err(USAGE.into()),
@@ -72,31 +73,33 @@ pub fn main(words: &[String]) -> Result<bool, String> {
     Ok(all_well)
 }
 
-/// One step: a command, with the toolkit of a release if it needs one.
+/// One step: a command, with the toolkit of a build if it needs one.
 struct Step {
-    release: Option<&'static Release>,
+    build: Option<ToolBuild>,
     command: String,
 }
 
 fn steps(request: &Request, linker: &Path) -> Vec<Step> {
     let is_asked_for = |part: &str| request.only.as_deref().is_none_or(|only| only == part);
-    let is_meant = |release: &Release| request.releases.is_empty() || request.releases.contains(&release);
-    let random = |release: &Release, arch: &str, more: &str, name: &str| {
-        let Request { count, .. } = request;
-        let options =
-            format!("--release {} --count {count} --arch {arch}{more} --keep target/random-{name}-{arch}", release.name);
+    let is_meant = |known: &ToolBuild| request.builds.is_empty() || request.builds.contains(known);
+    let random = |known: &ToolBuild, arch: &str, more: &str, name: &str| {
+        let (Request { count, .. }, version) = (request, known.build.version);
+        let options = format!("--release {version} --count {count} --arch {arch}{more} --keep target/random-{name}-{arch}");
         format!("cargo xtask random --ld '{}' {options}", linker.display())
     };
     let mut steps = Vec::new();
-    let programs = Release::all().iter().filter(|release| release.build(Tool::Nvlink).is_some());
-    for release in programs.filter(|release| is_asked_for("releases") && is_meant(release)) {
+    for known in ToolBuild::all(Tool::Nvlink).filter(|known| is_asked_for("releases") && is_meant(known)) {
         let cases = "cargo test --quiet --package cuweld-cli --test cases differential".to_owned();
-        let known = ARCHITECTURES.iter().filter(|(_, first)| *first <= release.toolkit);
-        let links = known.map(|(arch, _)| random(release, arch, "", release.name));
-        steps.extend(std::iter::once(cases).chain(links).map(|command| Step { release: Some(release), command }));
+        steps.push(Step { build: Some(known), command: cases });
+        let is_newest = known.release.newest_build(Tool::Nvlink) == Some(known.build);
+        for (arch, first) in ARCHITECTURES.iter().filter(|_| is_newest || !request.builds.is_empty()) {
+            if *first <= known.release.toolkit {
+                steps.push(Step { build: Some(known), command: random(&known, arch, "", known.build.version) });
+            }
+        }
     }
     for (older, newer) in PAIRS.into_iter().filter(|_| is_asked_for("pairs")) {
-        let Some(release) = Release::by_name(newer).filter(|&release| is_meant(release)) else { continue };
+        let Some(known) = ToolBuild::by_name(&format!("nvlink-{newer}")).filter(is_meant) else { continue };
         let (class, before) = match Release::by_name(older) {
             Some(_) => (
                 " --with older-release",
@@ -104,12 +107,11 @@ fn steps(request: &Request, linker: &Path) -> Vec<Step> {
             ),
             None => (" --with cuda-12", String::new()),
         };
-        let links =
-            ARCHITECTURES_OF_PAIRS.map(|arch| before.clone() + &random(release, arch, class, &format!("{older}-{newer}")));
-        steps.extend(links.map(|command| Step { release: Some(release), command }));
+        let links = ARCHITECTURES_OF_PAIRS.map(|arch| before.clone() + &random(&known, arch, class, &format!("{older}-{newer}")));
+        steps.extend(links.map(|command| Step { build: Some(known), command }));
     }
-    if is_asked_for("packages") && request.releases.is_empty() {
-        steps.extend(PACKAGES.map(|command| Step { release: None, command: command.to_owned() }));
+    if is_asked_for("packages") && request.builds.is_empty() {
+        steps.extend(PACKAGES.map(|command| Step { build: None, command: command.to_owned() }));
     }
     steps
 }
@@ -125,8 +127,9 @@ fn build(root: &Path) -> Result<PathBuf, String> {
 
 /// Runs a step, and writes down what came of it.
 fn run(root: &Path, linker: &Path, step: &Step) -> Result<bool, String> {
-    let name = step.release.map_or("packages", |release| release.name);
-    let toolkit = step.release.map_or(String::new(), |release| format!("eval \"$(scripts/toolkit {})\" && ", release.name));
+    let version = step.build.map(|known| known.build.version);
+    let name = version.unwrap_or("packages");
+    let toolkit = version.map_or(String::new(), |version| format!("eval \"$(scripts/toolkit {version})\" && "));
     let mut shell = Command::new("bash");
     shell.args(["-c", &format!("{toolkit}{}", step.command)]).env("CUWELD", linker).current_dir(root);
     let is_well = shell.status().map_err(|error| format!("bash: {error}"))?.success();

@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use classes::{CLASSES, Classes};
-use cubin::release::Release;
+use cubin::release::ToolBuild;
 use run::{Signature, Tools, Verdict};
 
 /// What the command line asks for.
@@ -62,7 +62,7 @@ usage: cargo xtask random --ld PATH [options]
   --seed N           seed of the first program (1); the following ones count up
   --replay N         only this seed, and keep its folder even if there is no difference
   --arch A,B         architectures, one is chosen for each program (sm_75,sm_80,sm_86,sm_89,sm_90,sm_90a)
-  --release R        the release that the reference must be of
+  --release R        the release that the reference must be of, or its build
   --jobs N           programs at a time (2)
   --keep DIR         where differing links are kept (target/random)
   --minimise         make each differing program as small as possible, in DIR/seed-N/small
@@ -174,29 +174,29 @@ fn tools(request: &Request, scratch: &Path) -> Result<Tools, String> {
     let candidate = scratch.join("nvlink");
     std::os::unix::fs::symlink(&linker, &candidate).map_err(|error| format!("{}: {error}", candidate.display()))?;
     let reference = find("nvlink")?;
-    let release = release_of(&reference)?;
-    if request.release.as_ref().is_some_and(|asked| asked != release.name) {
-        return Err(format!("{} is of release {}", reference.display(), release.name));
+    let known = build_of(&reference)?;
+    if request.release.as_ref().is_some_and(|asked| ![known.release.name, known.build.version].contains(&asked.as_str())) {
+        return Err(format!("{} is {}", reference.display(), known.name()));
     }
     Ok(Tools {
         ptxas: find("ptxas")?,
         ptxas_12: assembler("PTXAS_12").unwrap_or_default(),
         ptxas_older: assembler("PTXAS_OLDER").unwrap_or_default(),
         reference,
-        release,
+        known,
         candidate,
         options: request.options.clone(),
-        signature: if request.default_mode { Signature::Own } else { Signature::Reference(release) },
+        signature: if request.default_mode { Signature::Own } else { Signature::Reference(known) },
         relinks: request.relinks,
         reports: request.reports,
     })
 }
 
-/// The release that a reference linker is of.
-fn release_of(linker: &Path) -> Result<&'static Release, String> {
+/// Which build a reference linker is.
+fn build_of(linker: &Path) -> Result<ToolBuild, String> {
     let output = Command::new(linker).arg("--version").output().map_err(|error| format!("{}: {error}", linker.display()))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Release::of_version_text(&text).ok_or_else(|| format!("{} is of no release that is known", linker.display()))
+    ToolBuild::that_printed(&text).ok_or_else(|| format!("{} is no build that is known", linker.display()))
 }
 
 /// The assembler that a variable names, if it is there.

@@ -7,6 +7,7 @@ use cubin::read::Section;
 
 use crate::view::{View, distinct};
 use crate::{Area, Change, Difference, Differences, bytes, lists};
+use std::collections::HashMap;
 
 /// What a part is about, and its bytes.
 type Part = (String, Vec<u8>);
@@ -41,9 +42,9 @@ pub(crate) fn compare(section: &str, left: &[Part], right: &[Part], out: &mut Di
     let (left_names, right_names) = (names(left), names(right));
     let before = out.0.len();
     lists::compare(Area::Contents, section, &left_names, &right_names, out);
+    let by_name: HashMap<_, _> = right_names.iter().zip(right).collect();
     for (name, (_, bytes)) in left_names.iter().zip(left) {
-        let other = right_names.iter().position(|other| other == name).and_then(|index| right.get(index));
-        let Some((_, other)) = other else { continue };
+        let Some((_, other)) = by_name.get(name) else { continue };
         let place = format!("{section} {name}");
         match overwritten(bytes).zip(overwritten(other)) {
             Some(((rest, count), (other, other_count)))
@@ -93,10 +94,10 @@ fn frames(data: &[u8], functions: &Functions<'_>) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// What a frame says of registers that a function overwrites.
+/// The registers that a frame marks as overwritten.
 pub(crate) const OVERWRITTEN: &str = "registers that are overwritten";
 
-/// A frame without what it says of registers that are overwritten, which not all compilers say; and of how many it says so.
+/// A frame without its marks of overwritten registers, which not all compilers write, and how many there were.
 fn overwritten(frame: &[u8]) -> Option<(Vec<u8>, usize)> {
     const LENGTH: std::ops::Range<usize> = 4..12;
     const PROGRAM: usize = 36;
@@ -147,7 +148,8 @@ fn lines(data: &[u8], functions: &Functions<'_>) -> Option<Vec<Part>> {
         let length = u32::from_le_bytes(*data.get(at..)?.first_chunk()?);
         let end = at.checked_add(LENGTH_END)?.checked_add(usize::try_from(length).ok()?)?;
         let (mut start, mut about) = (at + LENGTH_END, NO_FUNCTION);
-        for &(address, name) in functions.iter().filter(|(address, _)| (at..end).contains(address)) {
+        let first = functions.partition_point(|&(address, _)| address < at);
+        for &(address, name) in functions.iter().skip(first).take_while(|&&(address, _)| address < end) {
             let next = address.checked_sub(ADDRESS)?;
             if next > start {
                 parts.push((about.to_owned(), data.get(start..next)?.to_vec()));

@@ -108,7 +108,7 @@ impl Iterator for Edges<'_> {
             };
             self.position += ENTRY_SIZE;
             let group = second.cast_signed();
-            // The null symbol calls nobody: this is a mark. One of a group that is not known fails below.
+            // The null symbol makes no calls: this is a mark. One of a group that is not known fails below.
             if first == 0 && group < 0 {
                 self.group = group;
                 if GROUPS.contains(&group) {

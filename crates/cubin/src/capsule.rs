@@ -40,7 +40,7 @@ pub struct Verbatim {
     pub stored: Range<usize>,
 }
 
-/// What a capsule says of a Mercury instruction.
+/// What a capsule records about a Mercury instruction.
 pub(crate) struct Token {
     /// The number of machine instructions that it became.
     machine: u64,

@@ -55,7 +55,7 @@ pub enum Symbols {
 /// One known attribute.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Row {
+pub struct KnownAttribute {
     /// The attribute.
     pub attribute: Attribute,
     /// Its name, without the prefix `EIATTR_` of other tools.
@@ -70,8 +70,8 @@ macro_rules! attributes {
             $(#[doc = concat!("`EIATTR_", stringify!($name), "`")] pub const $name: Self = Self($value);)*
         }
         /// All known attributes, lowest first.
-        pub static ATTRIBUTES: &[Row] = &[
-            $(Row { attribute: Attribute($value), name: stringify!($name), symbols: Symbols::$symbols },)*
+        pub static ATTRIBUTES: &[KnownAttribute] = &[
+            $(KnownAttribute { attribute: Attribute($value), name: stringify!($name), symbols: Symbols::$symbols },)*
         ];
     };
 }
@@ -188,7 +188,7 @@ attributes! {
 impl Attribute {
     /// What is known about this attribute.
     #[must_use]
-    pub fn row(self) -> Option<&'static Row> {
+    pub fn row(self) -> Option<&'static KnownAttribute> {
         ATTRIBUTES.binary_search_by_key(&self, |row| row.attribute).ok().map(|index| &ATTRIBUTES[index])
     }
 

@@ -71,7 +71,7 @@ fn length(instruction: &[u8]) -> Option<u64> {
 
 /// Machine instructions after the one that a Mercury instruction stands for: fences report errors and invalidate caches (ERRBAR, CGAERRBAR,
 /// CCTL), barriers in shared memory are initialised after what computes their state, and what moves or shifts both halves of a number
-/// counts as the first. What is before it fills up, or orders shared memory.
+/// is the first. What is before it is padding, or orders shared memory.
 const BEHIND: [u16; 9] = [0x9ab, 0x5ab, 0x98f, 0x9b1, 0x3c6, 0x819, 0x899, 0x202, 0xc82];
 
 /// A machine instruction that is a part of the one behind it.
@@ -95,7 +95,7 @@ fn main_instruction(code: &[u8], first: u64, last: u64) -> (u64, u64) {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     instructions: Vec<Place>,
-    /// After the last one, if it is known where that is: what fills up the machine code.
+    /// After the last one, if it is known where that is: padding of the machine code.
     end: Option<(u64, u64)>,
 }
 
@@ -103,7 +103,7 @@ pub struct Places {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     mercury: u64,
-    /// What fills up before it, or else the first machine instruction.
+    /// The padding before it, or else the first machine instruction.
     before: u64,
     /// The first machine instruction.
     first: u64,
@@ -111,7 +111,7 @@ struct Place {
     main: u64,
     /// The last one.
     last: u64,
-    /// The last one before the one that the next Mercury instruction stands for, or before what fills up at the end.
+    /// The last one before the one that the next Mercury instruction stands for, or before the padding at the end.
     until: u64,
 }
 
@@ -126,7 +126,7 @@ impl Places {
             let instruction = usize::try_from(start).ok().and_then(|start| code.get(start..)).filter(|it| !it.is_empty());
             end = Some((mercury_size, start)).filter(|_| token.length == Some(0));
             if let Some(instruction) = instruction.filter(|_| token.length != Some(0)) {
-                // What became nothing stands for what follows.
+                // An instruction without machine code stands for the next one that has some.
                 let (main, begin) = if machine.is_empty() { (start, start) } else { main_instruction(code, start, last) };
                 let before = groups.last_mut().map_or(start, |[.., last, until]| {
                     *until = begin.saturating_sub(INSTRUCTION_SIZE);
@@ -137,7 +137,7 @@ impl Places {
             }
         })?;
         let known: u64 = lengths.iter().flatten().sum();
-        // A single one that is not known is what is left.
+        // If only one is not known, the other known places determine it.
         if let Some(index) = lengths.iter().position(Option::is_none)
             && lengths.iter().rposition(Option::is_none) == Some(index)
         {

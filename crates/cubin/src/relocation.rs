@@ -41,7 +41,7 @@ pub enum Expression {
     ConstantOffset,
     /// The same, or the offset of a texture slot in the parameter bank.
     BankOffset,
-    /// The distance of S + A from the start of the program, which whoever generates machine code knows.
+    /// The distance of S + A from the start of the program, which only a generator of machine code knows.
     ProgramRelative,
     /// The descriptor of a function.
     FunctionDescriptor,
@@ -88,7 +88,7 @@ pub struct Bits {
 /// One known relocation type.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Row {
+pub struct KnownRelocationType {
     /// The type.
     pub kind: RelocationType,
     /// Its name.
@@ -106,7 +106,7 @@ impl RelocationType {
     /// What is known about this type.
     #[must_use]
     #[inline]
-    pub fn row(self) -> Option<&'static Row> {
+    pub fn row(self) -> Option<&'static KnownRelocationType> {
         // Both tables have a row for every number, in order.
         let (table, index) = match self.0.checked_sub(Self::MERCURY_BASE) {
             Some(index) => (MERCURY, index),
@@ -191,24 +191,24 @@ impl Relocation {
 
 /// The relocations of a section.
 #[derive(Clone, Debug)]
-pub struct Entries<'data>(Form<'data>);
+pub struct Entries<'data>(Records<'data>);
 
 #[derive(Clone, Debug)]
-enum Form<'data> {
+enum Records<'data> {
     Rel(std::slice::Iter<'data, [u8; RelRecord::SIZE]>),
     Rela(std::slice::Iter<'data, [u8; RelaRecord::SIZE]>),
 }
 
 /// Reads the entries of a relocation section of either form and either view.
 pub fn entries<'data>(section: &Section<'data>) -> Result<Entries<'data>> {
-    let (form, rest, entry_size) = match section.kind().contents() {
+    let (records, rest, entry_size) = match section.kind().contents() {
         Contents::Rel => {
             let (entries, rest) = section.data.as_chunks();
-            (Form::Rel(entries.iter()), rest, RelRecord::SIZE)
+            (Records::Rel(entries.iter()), rest, RelRecord::SIZE)
         }
         Contents::Rela => {
             let (entries, rest) = section.data.as_chunks();
-            (Form::Rela(entries.iter()), rest, RelaRecord::SIZE)
+            (Records::Rela(entries.iter()), rest, RelaRecord::SIZE)
         }
         _ => return Err(Error::new(Problem::NotRelocations).in_section(section)),
     };
@@ -222,15 +222,15 @@ pub fn entries<'data>(section: &Section<'data>) -> Result<Entries<'data>> {
         let problem = Problem::PartialEntry { size: section.data.len() as u64, entry_size: expected };
         return Err(Error::new(problem).in_section(section));
     }
-    Ok(Entries(form))
+    Ok(Entries(records))
 }
 
 impl<'data> Entries<'data> {
     /// The entries in the data of a section that [`entries`] has accepted.
     pub fn in_data(data: &'data [u8], explicit_addends: bool) -> Self {
         Entries(match explicit_addends {
-            true => Form::Rela(data.as_chunks().0.iter()),
-            false => Form::Rel(data.as_chunks().0.iter()),
+            true => Records::Rela(data.as_chunks().0.iter()),
+            false => Records::Rel(data.as_chunks().0.iter()),
         })
     }
 }
@@ -251,15 +251,15 @@ impl Iterator for Entries<'_> {
 
     fn next(&mut self) -> Option<Relocation> {
         match &mut self.0 {
-            Form::Rel(entries) => entries.next().map(from_rel),
-            Form::Rela(entries) => entries.next().map(from_rela),
+            Records::Rel(entries) => entries.next().map(from_rel),
+            Records::Rela(entries) => entries.next().map(from_rela),
         }
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         match &self.0 {
-            Form::Rel(entries) => entries.size_hint(),
-            Form::Rela(entries) => entries.size_hint(),
+            Records::Rel(entries) => entries.size_hint(),
+            Records::Rela(entries) => entries.size_hint(),
         }
     }
 }
@@ -267,8 +267,8 @@ impl Iterator for Entries<'_> {
 impl DoubleEndedIterator for Entries<'_> {
     fn next_back(&mut self) -> Option<Relocation> {
         match &mut self.0 {
-            Form::Rel(entries) => entries.next_back().map(from_rel),
-            Form::Rela(entries) => entries.next_back().map(from_rela),
+            Records::Rel(entries) => entries.next_back().map(from_rel),
+            Records::Rela(entries) => entries.next_back().map(from_rela),
         }
     }
 }

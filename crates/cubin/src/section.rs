@@ -33,7 +33,7 @@ pub enum Contents {
 /// One known section type.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Row {
+pub struct KnownSectionType {
     /// The type.
     pub kind: SectionType,
     /// Its name as tools print it.
@@ -51,8 +51,8 @@ macro_rules! section_types {
             $(#[doc = $about] pub const $constant: Self = Self($value);)*
         }
         /// All known section types, lowest number first.
-        pub const TYPES: &[Row] = &[
-            $(Row { kind: SectionType($value), name: $name, contents: Contents::$contents, mercury: view::$view },)*
+        pub const TYPES: &[KnownSectionType] = &[
+            $(KnownSectionType { kind: SectionType($value), name: $name, contents: Contents::$contents, mercury: view::$view },)*
         ];
     };
 }
@@ -147,7 +147,7 @@ const fn contents_from<const COUNT: usize>(first: u32) -> [Contents; COUNT] {
 impl SectionType {
     /// What is known about this type.
     #[must_use]
-    pub fn row(self) -> Option<&'static Row> {
+    pub fn row(self) -> Option<&'static KnownSectionType> {
         TYPES.binary_search_by_key(&self, |row| row.kind).ok().map(|index| &TYPES[index])
     }
 

@@ -111,6 +111,28 @@ pub mod other {
     pub const ENTRY: u8 = 0x10;
     /// How far up the memory space is.
     pub const SPACE_SHIFT: u32 = 5;
+    /// Mask of the memory space.
+    pub const SPACE: u8 = 0xe0;
+    /// Global memory.
+    pub const SPACE_GLOBAL: u8 = 0x20;
+    /// Shared memory.
+    pub const SPACE_SHARED: u8 = 0x40;
+    /// A constant bank.
+    pub const SPACE_CONSTANT: u8 = 0x80;
+    /// Shared memory that the system reserves.
+    pub const SPACE_RESERVED: u8 = 0xa0;
+
+    /// Whether the compiler or linker made the symbol for itself, or deleted it.
+    #[must_use]
+    pub const fn is_internal(other: u8) -> bool {
+        other & VISIBILITY == INTERNAL
+    }
+
+    /// Whether the symbol is a variable in shared memory.
+    #[must_use]
+    pub const fn is_shared(other: u8) -> bool {
+        other & SPACE == SPACE_SHARED
+    }
 }
 
 /// Where a symbol is defined.

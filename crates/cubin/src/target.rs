@@ -62,7 +62,8 @@ pub struct Target {
     pub constant_limit: u64,
     /// Whether code of other GPUs of the same generation runs here, and code for this one there.
     ///
-    /// Not so for the GPUs of embedded systems, which share only the generation's number with the others.
+    /// Not so for the GPUs of embedded systems, which share only the generation's number with the others, before
+    /// [`Rule::EmbeddedSharesGeneration`].
     pub shares_generation: bool,
     /// The bit that stands for this GPU where an object says on which other GPUs its machine code runs as it is; 0 where no object
     /// says so.
@@ -118,7 +119,8 @@ impl Target {
         let bits = |is_meant: &dyn Fn(&Target) -> bool| {
             TARGETS.iter().filter(|target| is_meant(target)).fold(0, |mask, target| mask | target.fast_path_bit)
         };
-        let (all, own) = (bits(&|target| target.accepts(number, false)), bits(&|target| target.number == number));
+        let (all, own) =
+            (bits(&|target| target.accepts(number, false, Release::newest())), bits(&|target| target.number == number));
         if all == own { 0 } else { all }
     }
 
@@ -142,18 +144,19 @@ impl Target {
         self.views == Views::One && !release.has(Rule::Cuda13Files)
     }
 
-    /// Whether an input file for the GPU `number` can be linked for this target. `accelerated` says that the input is
+    /// Whether a release links an input file for the GPU `number` for this target. `accelerated` says that the input is
     /// code for a variant `a`.
     ///
     /// Code runs on its own GPU and on later ones of its generation; accelerated code is for targets `a` of its own GPU.
     #[must_use]
-    pub fn accepts(&self, number: u32, accelerated: bool) -> bool {
-        let shares = |number: u32| TARGETS.iter().any(|t| t.number == number && t.shares_generation);
+    pub fn accepts(&self, number: u32, accelerated: bool, release: &Release) -> bool {
+        let shares_generation = |target: &Self| target.shares_generation || release.has(Rule::EmbeddedSharesGeneration);
+        let shares = |number: u32| TARGETS.iter().any(|target| target.number == number && shares_generation(target));
         if accelerated {
             return number == self.number && self.variant == Variant::Accelerated;
         }
         number == self.number
-            || (number < self.number && number / 10 == self.number / 10 && self.shares_generation && shares(number))
+            || (number < self.number && number / 10 == self.number / 10 && shares_generation(self) && shares(number))
     }
 }
 
@@ -287,8 +290,10 @@ mod tests {
 
     #[test]
     fn code_runs_on_its_own_and_on_later_gpus_of_its_generation() {
-        let accepts =
-            |target: &str, number, accelerated| Target::by_name(target).is_some_and(|target| target.accepts(number, accelerated));
+        let release = Release::oldest();
+        let accepts = |target: &str, number, accelerated| {
+            Target::by_name(target).is_some_and(|target| target.accepts(number, accelerated, release))
+        };
         for (target, number) in [
             ("sm_80", 80),
             ("sm_86", 80),
@@ -325,6 +330,16 @@ mod tests {
         ] {
             assert!(!accepts(target, number, false), "{number} -> {target}");
         }
+        let release = Release::all().iter().find(|release| release.has(Rule::EmbeddedSharesGeneration));
+        let later = |target: &str, number| Target::by_name(target)?.accepts(number, false, release?).then_some(());
+        for (target, number) in [("sm_87", 80), ("sm_87", 86), ("sm_88", 86), ("sm_88", 87), ("sm_89", 87), ("sm_89", 88)] {
+            assert!(later(target, number).is_some(), "{number} -> {target}");
+        }
+        assert!(
+            [("sm_80", 75), ("sm_86", 87), ("sm_87", 88), ("sm_90", 88)]
+                .iter()
+                .all(|&(target, number)| later(target, number).is_none())
+        );
         assert_eq!([101, 100, 110].map(Target::current_number), [110, 100, 110]);
         assert!(accepts("sm_90a", 90, true) && accepts("sm_100a", 100, true) && accepts("sm_100a", 100, false));
         assert!(!accepts("sm_90", 90, true) && !accepts("sm_100f", 100, true));

@@ -58,26 +58,28 @@ pub fn compile_options(
     let texts =
         |options: &[OsString]| -> Vec<String> { options.iter().map(|option| option.to_string_lossy().into_owned()).collect() };
     let (compile, roots) = (&arguments.compile, &arguments.roots);
+    // The extended kind differs in what the reference's own optimizer does in parallel, and not in the result.
+    let split_compile = compile.split_compile.or(compile.split_compile_extended);
     let scope = match compile.scope {
         OptimizationScope::Partial => Scope::Partial,
         _ if arguments.link.relocatable => Scope::Partial,
         OptimizationScope::Whole => Scope::Whole,
         OptimizationScope::Automatic => Scope::Automatic,
     };
+    let nvvm_latest = compile.nvvm_latest.then(|| "-nvvm-latest".to_owned()).into_iter();
     CompileOptions {
         debug: arguments.link.debug && !arguments.link.suppress_debug_info,
         max_registers: compile.max_registers,
         // Blanks separate further arguments.
         assembler: texts(&compile.ptxas_options).iter().flat_map(|text| text.split_whitespace()).map(str::to_owned).collect(),
         stack_protector: compile.device_stack_protector == Some(true),
-        // The extended kind differs in what the reference's own optimizer does in parallel, and not in the result.
-        split_compile: compile.split_compile.or(compile.split_compile_extended),
+        split_compile,
         fast_compile: compile.fast_compile.map(|level| level.name()),
         optimization: compile.link_time_optimization.then(|| LinkTimeOptimization {
             scope,
             emit_ptx: compile.emit_ptx,
             optimizer: texts(&compile.nvvm_options),
-            library: compile.nvvm_latest.then(|| "-nvvm-latest".to_owned()).into_iter().collect(),
+            library: nvvm_latest.chain(split_compile.map(|threads| format!("-split-compile={threads}"))).collect(),
             kernels_used: roots.kernels_used.clone(),
             variables_used: roots.variables_used.clone(),
             use_host_references: roots.host_info != HostInfo::Ignore,
@@ -86,5 +88,26 @@ pub fn compile_options(
         report_durations,
         explain_undefined,
         ..CompileOptions::new(target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compile_options;
+    use crate::options::{Invocation, parse};
+    use cubin::target::Target;
+    use std::ffi::OsString;
+    use std::io;
+
+    /// With several threads, the optimizer orders variables in another way.
+    #[test]
+    fn the_optimizer_is_told_of_its_threads() {
+        for option in ["-split-compile=2", "-split-compile-extended=2"] {
+            let words = ["-arch=sm_90", "-dlto", "-nvvmpath=folder", "a.o", "-o", "out", option].map(OsString::from);
+            let invocation = parse(words.into_iter(), true, &mut |_| Err(io::ErrorKind::NotFound.into()));
+            let Ok(Invocation::Link(arguments)) = invocation else { panic!("{option}: no link") };
+            let options = compile_options(&arguments, Target::by_name("sm_90").expect("a target"), false, false);
+            assert_eq!(options.optimization.expect("it was asked for").library, ["-split-compile=2"], "{option}");
+        }
     }
 }

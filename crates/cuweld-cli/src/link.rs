@@ -1,11 +1,10 @@
 //! A link from the command line: files in, a file out.
 
-use crate::advice;
 use crate::bytes::{self, Bytes};
 use crate::compilers::compilers;
 use crate::finalizer;
 use crate::inputs::{self, Files, Seen};
-use crate::messages::{Messages, as_text_file, usage_diagnostic};
+use crate::messages::{Messages, as_text_file, new_report, usage_diagnostic};
 use crate::options::{Architecture, LinkArguments};
 use crate::output::{Contents, Pending};
 use crate::outputs::{Outputs, not_written, writing_failed};
@@ -20,7 +19,7 @@ use crate::transfer::Transfer;
 use crate::virtual_target;
 use crate::watch::Watch;
 use cubin::target::{Target, Views};
-use cuweld::diagnostics::{Diagnostic, Expansion, Failure, Message, Report, WarningPolicy};
+use cuweld::diagnostics::{Diagnostic, Expansion, Failure, Message, Report};
 use cuweld::inputs::lower::Compilers;
 use cuweld::inputs::{OpenInputs, Skipped, Unknown, nothing_to_link};
 use cuweld::observer::{Observer, Outline, Phase};
@@ -34,12 +33,7 @@ use std::path::Path;
 
 /// Links, prints what there is to say, and returns the status to end with.
 pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
-    let mut report = Report::new(WarningPolicy {
-        // As in the reference linker, it is not `-w` that silences warnings.
-        silent: arguments.messages.disable_infos,
-        as_errors: arguments.messages.warnings_as_errors,
-    })
-    .limit_errors(arguments.messages.error_limit.filter(|&most| most > 0).map(|most| most as usize));
+    let mut report = new_report(arguments);
     messages.choose_colors(arguments.messages.colors);
     let renderer = messages.renderer(arguments);
     bytes::report_with(&renderer);
@@ -54,12 +48,7 @@ pub fn run(arguments: &LinkArguments, messages: &Messages) -> ExitCode {
         },
         None => link(arguments, messages, &mut report, &mut watch),
     };
-    match report.errors_not_shown() {
-        0 => {}
-        count => report.say(Message::ErrorsNotShown { count }),
-    }
-    report.revise(advice::add_to);
-    messages.show(&renderer, report.entries());
+    messages.show_report(&renderer, &mut report);
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ExitCode::from(failure.exit_status()),

@@ -8,6 +8,7 @@ mod advice;
 mod beside;
 mod bundle;
 mod bytes;
+mod commands;
 mod compilers;
 mod destination;
 mod dlink;
@@ -67,24 +68,10 @@ fn run() -> ExitCode {
     }
     // Called as nvlink, the program takes inputs of any name.
     if !messages.is_nvlink() {
-        if arguments.next_if(|first| first == shim::WORD).is_some() {
-            return shim::run(arguments, &messages);
+        let Some(first) = arguments.peek() else { return messages.usage() };
+        if let Some(command) = commands::selected_by(first) {
+            return (command.run)(arguments.skip(1).collect(), &messages);
         }
-        if arguments.next_if(|first| first == dlink::WORD).is_some() {
-            return dlink::run(arguments, &messages);
-        }
-        if arguments.next_if(|first| first == bundle::WORD).is_some() {
-            return bundle::run(arguments.collect(), &messages);
-        }
-        if arguments.next_if(|first| first == report::WORD).is_some() {
-            return report::run(arguments, &messages);
-        }
-        if arguments.next_if(|first| first == report::COMPARE).is_some() {
-            return report::run_compare(arguments, &messages);
-        }
-    }
-    if !messages.is_nvlink() && arguments.peek().is_none() {
-        return messages.usage();
     }
     let read_file = &mut |path: &std::path::Path| options::read_options_file(path);
     match options::parse(arguments, messages.is_nvlink(), read_file) {

@@ -1,11 +1,12 @@
 //! Printing.
 
+use crate::advice;
 use crate::options::{
     Colors, DiagnosticsStyle, Found, HostLinkerScript, LinkArguments, Severity, UsageError, UsageProblem, usage_lines,
 };
 use crate::start::ExitCode;
 use crate::streams;
-use cuweld::diagnostics::{Diagnostic, Entry, Message, MessageCode, Renderer, Style};
+use cuweld::diagnostics::{Diagnostic, Entry, Message, MessageCode, Renderer, Report, Style, WarningPolicy};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
@@ -98,7 +99,7 @@ impl Messages {
     pub fn print(&self, text: &str) -> ExitCode {
         let written = streams::was_open(1).and_then(|()| io::stdout().write_all(text.as_bytes()));
         let Err(error) = written else { return ExitCode::SUCCESS };
-        // Whoever reads no further wants no further.
+        // A reader that closes the pipe early wants no more: that is no error to report.
         if error.kind() != std::io::ErrorKind::BrokenPipe {
             let (file, cause) = ("standard output".to_owned(), error.to_string());
             let diagnostic = Diagnostic::new(Message::CannotWriteOutput { file, cause: cause.clone() }).also(cause);
@@ -126,6 +127,16 @@ impl Messages {
                 false => show_as_errors(renderer, entries),
             };
         }
+    }
+
+    /// Prints the messages of a link, with advice, and with the number of errors beyond its limit.
+    pub fn show_report(&self, renderer: &Renderer, report: &mut Report) {
+        match report.errors_not_shown() {
+            0 => {}
+            count => report.say(Message::ErrorsNotShown { count }),
+        }
+        report.revise(advice::add_to);
+        self.show(renderer, report.entries());
     }
 
     /// Says what is wrong with the command line.
@@ -186,6 +197,14 @@ impl Messages {
             }
         }
     }
+}
+
+/// A report without entries, with the policy for warnings and the limit of errors of a command line.
+pub fn new_report(arguments: &LinkArguments) -> Report {
+    let messages = &arguments.messages;
+    // As in the reference linker, it is not `-w` that silences warnings.
+    Report::new(WarningPolicy { silent: messages.disable_infos, as_errors: messages.warnings_as_errors })
+        .limit_errors(messages.error_limit.filter(|&most| most > 0).map(|most| most as usize))
 }
 
 /// Writes entries to standard error in large pieces, so that what several programs say does not mix.

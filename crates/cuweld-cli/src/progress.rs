@@ -1,4 +1,4 @@
-//! What is being compiled, for whoever waits for it.
+//! Shows what is being compiled.
 //!
 //! A link that compiles may take minutes, of which the linker itself needs milliseconds. So one line says what is being compiled, how
 //! much is done, and what takes longest. It appears only when the wait is long enough to be noticed, and leaves nothing behind.

@@ -20,11 +20,6 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The word that asks for a report.
-pub const WORD: &str = "report";
-/// The word that asks for a comparison.
-pub const COMPARE: &str = "compare";
-
 type Failed = Box<Diagnostic>;
 
 /// How a command ends that did what it was asked for.
@@ -36,7 +31,7 @@ enum Ending {
 }
 
 /// Reports, and returns the status to end with.
-pub fn run(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> ExitCode {
+pub fn run(arguments: Vec<OsString>, messages: &Messages) -> ExitCode {
     run_with(arguments, messages, arguments::REPORT_USAGE, |arguments| {
         if arguments.files.is_empty() {
             return Err(usage("no file to report on"));
@@ -53,7 +48,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> Ex
 }
 
 /// Compares, and returns the status to end with.
-pub fn run_compare(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> ExitCode {
+pub fn run_compare(arguments: Vec<OsString>, messages: &Messages) -> ExitCode {
     run_with(arguments, messages, arguments::COMPARE_USAGE, |arguments| {
         let [old, new] = arguments.files.as_slice() else { return Err(usage("two files are compared: an old and a new one")) };
         if arguments.sections {
@@ -68,12 +63,12 @@ pub fn run_compare(arguments: impl Iterator<Item = OsString>, messages: &Message
 }
 
 fn run_with(
-    arguments: impl Iterator<Item = OsString>,
+    arguments: Vec<OsString>,
     messages: &Messages,
     usage: &str,
     act: impl FnOnce(&Arguments) -> Result<Ending, Failed>,
 ) -> ExitCode {
-    let read = Arguments::read(arguments).map_err(|problem| self::usage(&problem));
+    let read = Arguments::read(arguments.into_iter()).map_err(|problem| self::usage(&problem));
     let result = match read {
         Ok(None) => return messages.print(usage),
         Ok(Some(arguments)) => arguments.check_outputs().and_then(|()| act(&arguments)),

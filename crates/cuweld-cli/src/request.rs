@@ -2,8 +2,8 @@
 
 use crate::compilers::{self, compile_options};
 use crate::messages::Messages;
-use crate::options::{CallgraphNames, HostInfo, LinkArguments, NewerWord};
-use cubin::release::{Release, Tool};
+use crate::options::{CallgraphNames, HostInfo, LinkArguments, NewerWord, offer};
+use cubin::release::{Release, Tool, ToolBuild};
 use cubin::target::Target;
 use cuweld::Request;
 use cuweld::diagnostics::{Diagnostic, Failure, Message, Report};
@@ -42,16 +42,17 @@ fn variable(name: &str) -> Option<String> {
     compilers::variable(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// The release whose program is to be imitated.
-fn imitated_release(arguments: &LinkArguments) -> Option<&'static Release> {
+/// The build that is to be imitated.
+fn imitated(arguments: &LinkArguments) -> Option<ToolBuild> {
     let named = arguments.compat.clone().or_else(|| COMPATIBILITY_VARIABLES.iter().find_map(|name| variable(name)))?;
-    Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::Nvlink).map(|(_, release)| release)
+    ToolBuild::by_name(&named).filter(|known| known.tool == Tool::Nvlink)
 }
 
 /// The release to follow: one that is asked for and no other; or else that of the toolkit that the program stands in, and the newest that an
 /// input names.
 fn release(arguments: &LinkArguments) -> ReleaseChoice {
-    let asked_for = imitated_release(arguments).or_else(|| Release::by_name(arguments.release.as_deref()?));
+    let imitated = imitated(arguments).map(|known| known.release);
+    let asked_for = imitated.or_else(|| Release::by_name(arguments.release.as_deref()?));
     let of_toolkit = || variable(RELEASE_VARIABLE).and_then(|name| Release::by_name(&name));
     match asked_for {
         Some(release) => ReleaseChoice::Exactly(release),
@@ -61,16 +62,14 @@ fn release(arguments: &LinkArguments) -> ReleaseChoice {
 
 /// Refuses what the environment names and nobody knows, and options and targets that the release to follow does not know.
 pub fn check(arguments: &LinkArguments, report: &mut Report) -> Result<(), Failure> {
-    let builds = |tool: Tool| Release::all().iter().filter_map(move |release| Some((tool, release.build(tool)?.version)));
-    let tools = || Tool::ALL.iter().flat_map(|&tool| builds(tool));
-    let tool_names = || tools().map(|(tool, version)| format!("{}-{version}", tool.name())).collect::<Vec<_>>();
+    let tool_names = || Tool::ALL.iter().flat_map(|tool| tool.build_names()).collect::<Vec<_>>();
     let release_names = || Release::all().iter().map(|release| release.name.to_owned()).collect::<Vec<_>>();
     let refuse = |name: &str, value: &str, known: Vec<String>| {
         let text = format!("Value '{value}' is not defined for variable '{name}'");
         let headline = format!("'{value}' is no value of the environment variable {name}");
-        Diagnostic::new(Message::Usage { text }).headline(headline).hint(format!("possible values are {}", known.join(", ")))
+        Diagnostic::new(Message::Usage { text }).headline(headline).hint(offer(value, &known))
     };
-    let tool = |name: &&'static str| Some((*name, variable(name).filter(|value| Release::of_tool(value).is_none())?));
+    let tool = |name: &&'static str| Some((*name, variable(name).filter(|value| ToolBuild::by_name(value).is_none())?));
     let toolkit = variable(RELEASE_VARIABLE).filter(|value| Release::by_name(value).is_none());
     let wrong = COMPATIBILITY_VARIABLES.iter().find_map(tool).map(|(name, value)| refuse(name, &value, tool_names()));
     let wrong = wrong.or_else(|| toolkit.map(|value| refuse(RELEASE_VARIABLE, &value, release_names())));
@@ -104,7 +103,7 @@ const NOT_IMITATED_VARIABLE: &str = "CUWELD_COMPAT_WITHOUT";
 /// What is imitated of it.
 pub fn imitations(arguments: &LinkArguments) -> Imitations {
     let not_imitated = std::env::var(NOT_IMITATED_VARIABLE).unwrap_or_default();
-    let all = imitated_release(arguments).map_or(Imitations::NONE, Imitations::of);
+    let all = imitated(arguments).map_or(Imitations::NONE, |known| Imitations::of(known.build));
     not_imitated.split(',').filter_map(Imitation::by_name).fold(all, Imitations::without)
 }
 
@@ -113,7 +112,7 @@ pub fn imitations(arguments: &LinkArguments) -> Imitations {
 pub fn on_empty(arguments: &LinkArguments, messages: &Messages) -> OnEmpty {
     let is_meant = arguments.link.allow_empty || arguments.files.register_link_binaries.is_some();
     match messages.takes_as_reference(arguments) {
-        _ if is_meant || imitated_release(arguments).is_some() => OnEmpty::Accept,
+        _ if is_meant || imitated(arguments).is_some() => OnEmpty::Accept,
         true => OnEmpty::WarnOfOtherTargets,
         false => OnEmpty::Refuse,
     }
@@ -134,14 +133,13 @@ fn kernel_roots(arguments: &LinkArguments) -> KernelRoots {
 /// How it is linked.
 fn link_options(arguments: &LinkArguments, messages: &Messages, target: &'static Target) -> Options {
     let mode = &arguments.link;
-    let imitated = imitated_release(arguments);
     let note_options = match &arguments.note.other_options {
         _ if arguments.note.omit_options => "",
         Some(other) => other,
         None => &arguments.note.options,
     };
-    let mut note = match imitated.and_then(|release| release.build(Tool::Nvlink)) {
-        Some(build) => ToolNoteText::nvlink(build, note_options),
+    let mut note = match imitated(arguments) {
+        Some(known) => ToolNoteText::nvlink(known.build, note_options),
         None => ToolNoteText::cuweld(note_options),
     };
     note.object = arguments.note.object.clone();

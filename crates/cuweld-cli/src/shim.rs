@@ -17,9 +17,6 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The word that asks for a folder.
-pub const WORD: &str = "shim";
-
 const USAGE: &str = "usage: cuweld shim FOLDER [--whole] [--toolkit FOLDER] [--messages rich|nvlink]";
 
 const HELP: &str = "\
@@ -42,8 +39,8 @@ nvcc links device code with cuweld. The toolkit is not changed. An existing fold
 ";
 
 /// Makes the folder, says what to do with it, and returns the status to end with.
-pub fn run(arguments: impl Iterator<Item = OsString>, messages: &Messages) -> ExitCode {
-    match make(arguments) {
+pub fn run(arguments: Vec<OsString>, messages: &Messages) -> ExitCode {
+    match make(arguments.into_iter()) {
         Ok(text) => messages.print(&text),
         Err(diagnostic) => {
             messages.show(&messages.own_renderer(), &[Entry::Diagnostic(*diagnostic)]);

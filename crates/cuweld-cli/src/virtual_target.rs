@@ -44,7 +44,7 @@ pub fn link(
     add_side_files(outputs, registered.as_deref(), None, None, arguments, report)
 }
 
-/// The list of modules that the host's part of the program registers. Nobody knows which of them need the device runtime library.
+/// The list of modules that the host's part of the program registers. Which of them need the device runtime library is not known.
 fn registered(raw: &[RawInput<'_>]) -> Result<String, Box<Message>> {
     let inputs = OpenInputs::open(raw, Unknown::ByName)?;
     let mut ids = inputs.module_ids()?;

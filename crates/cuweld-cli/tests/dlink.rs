@@ -216,6 +216,20 @@ fn one_gpu_that_fails_fails_the_whole() {
     }
 }
 
+/// A device link shows its messages as any link does.
+#[test]
+fn messages_are_limited_and_colored_and_come_with_advice() {
+    let folder = folder();
+    let said = |words: &str| String::from_utf8_lossy(&cuweld(folder.path(), words).stderr).into_owned();
+    let limited = said("dlink -arch=sm_90 kernel.o -o d.o --error-limit=1");
+    assert!(limited.matches("error[CW3108]").count() == 1 && limited.contains("1 more errors are not shown"), "{limited}");
+    let colored = said("dlink -arch=sm_90 kernel.o -o d.o --color=always");
+    assert!(colored.contains("\x1b["), "{colored}");
+    fs::write(folder.path().join("empty.o"), "").expect("a file");
+    let advised = said("dlink -arch=sm_90 kernel.o empty.o -o d.o");
+    assert!(advised.contains("hint: did its compiler fail"), "{advised}");
+}
+
 #[test]
 fn files_of_the_host_alone_make_an_object_that_registers_nothing() {
     let folder = folder();

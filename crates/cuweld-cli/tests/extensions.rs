@@ -2,6 +2,8 @@
 
 #![cfg(unix)]
 
+mod installed;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -78,14 +80,18 @@ fn the_version_can_be_read_by_programs() {
     }
 }
 
-/// Gives a text to a program that checks it. Where there is no such program, there is nothing to check.
+/// Gives a text to a program that checks it. None, with a word, where there is no such program.
 fn check(text: &[u8], program: &str, words: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     // The words of a manual page must not depend on who runs this.
     command.args(words).env("MANWIDTH", "100").env("LC_ALL", "C.UTF-8").env_remove("MANPAGER");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
-    child.stdin.take()?.write_all(text).ok()?;
-    let output = child.wait_with_output().ok()?;
+    let Ok(mut child) = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn() else {
+        installed::skip(&format!("there is no {program}"));
+        return None;
+    };
+    // A program that gives up on the text reads no further; then its status tells.
+    _ = child.stdin.take()?.write_all(text);
+    let output = child.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && said.is_empty(), "{program} {words:?}: {said}");
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -137,6 +143,11 @@ fn variables_that_name_nothing_known_are_errors() {
             "{name}: {text}"
         );
     }
+    // Of a build that is not known, the others of its release are offered.
+    let (_, text) = linked_where("CUWELD_COMPAT", "nvlink-13.4.1", &["-arch=sm_90"]);
+    assert!(text.contains("possible values are nvlink-13.4, nvlink-13.4.59, nvlink-13.4.92\n"), "{text}");
+    let (is_well, text) = linked_where("CUWELD_COMPAT", "", &["-arch=sm_90", "--compat=nvlink-13.4.1"]);
+    assert!(!is_well && text.contains("possible values are nvlink-13.4, nvlink-13.4.59, nvlink-13.4.92\n"), "{text}");
     // The library's own are nothing to the program, nor is an empty one.
     for (name, value) in [("CUWELD_COMPAT", "nvjitlink-13.4.92"), ("CUWELD_COMPAT", ""), ("CUWELD_RELEASE", "13.4")] {
         let (is_well, text) = linked_where(name, value, &["-arch=sm_90"]);

@@ -27,6 +27,10 @@ fn options_files_that_name_each_other_come_to_an_end() -> io::Result<()> {
         assert!(said.contains("/dev/zero"), "{word}: {said}");
     }
     assert!(!folder.names()?.contains(&"out.cubin".to_owned()));
+    fs::write(folder.path("nested.txt"), "-Xfatbin=".repeat(1 << 20))?;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cuweld"));
+    let said = refused(&command.current_dir(&folder.0).args(["dlink", "-optf=nested.txt"]).output()?);
+    assert!(said.contains("nested more than 8 deep"), "{said}");
     Ok(())
 }
 

@@ -4,6 +4,8 @@
 
 #![cfg(unix)]
 
+mod installed;
+
 use cubin::release::Release;
 use cubin::target::{Target, Views};
 use std::fs;
@@ -40,8 +42,7 @@ fn the_device_runtime_library_is_linked_like_the_reference_links_it() {
 fn the_library_of_shared_memory_is_linked_like_the_reference_links_it() {
     let Some(bench) = Bench::new() else { return };
     let Some(home) = std::env::var_os("NVSHMEM_HOME") else {
-        assert!(std::env::var_os("REQUIRE_ALL").is_none(), "NVSHMEM_HOME names no folder of NVSHMEM 3 for CUDA 13");
-        return say("skipped: NVSHMEM_HOME names no folder of NVSHMEM 3 for CUDA 13");
+        return installed::skip_unless_required("NVSHMEM_HOME names no folder of NVSHMEM 3 for CUDA 13");
     };
     let home = PathBuf::from(home);
     for target in ["sm_100", "sm_120"] {
@@ -114,23 +115,10 @@ fn targets() -> impl Iterator<Item = &'static Target> {
     Target::all().iter().filter(|target| target.views == Views::Two && target.first_toolkit <= Release::oldest().toolkit)
 }
 
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn say(text: &str) {
-    eprintln!("{text}");
-}
-
 impl Bench {
-    /// Nothing, with a word, if the reference is not installed.
+    /// None if the reference is not installed.
     fn new() -> Option<Self> {
-        let toolkit = std::env::var_os("CUDA_HOME").map(PathBuf::from).filter(|folder| {
-            let output = Command::new(folder.join("bin/nvlink")).arg("--version").output();
-            output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("V13.0.88"))
-        });
-        let Some(toolkit) = toolkit else {
-            assert!(std::env::var_os("REQUIRE_ALL").is_none(), "the toolkit of nvlink 13.0.88 is not in CUDA_HOME");
-            say("skipped: the toolkit of nvlink 13.0.88 is not in CUDA_HOME");
-            return None;
-        };
+        let toolkit = installed::toolkit()?;
         let folder = TempDir::new().expect("a folder");
         // Called by this name, the program behaves as the reference.
         std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_cuweld"), folder.path().join("nvlink")).expect("a link");

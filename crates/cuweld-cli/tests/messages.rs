@@ -1,4 +1,4 @@
-//! Every message: there is a case in `tests/cases` that shows it, or a row here, or a reason why not.
+//! Every message: there is a case in `tests/cases` that shows it, or an example here, or a reason why not.
 
 #![cfg(unix)]
 
@@ -10,7 +10,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// How a message comes about, and what it looks like.
-struct Row {
+struct Example {
     code: u16,
     /// The command line. `CASE:FILE` is an input of a case for sm_90, `CASE@ARCH:FILE` for another architecture, `sample:FILE` one of
     /// the fatbin crate's samples; other names are of files that [`prepare`] makes.
@@ -19,60 +19,60 @@ struct Row {
     shows: &'static str,
 }
 
-const fn row(code: u16, words: &'static str, shows: &'static str) -> Row {
-    Row { code, words, shows }
+const fn example(code: u16, words: &'static str, shows: &'static str) -> Example {
+    Example { code, words, shows }
 }
 
 /// Messages that no case shows, because a case has only outputs of compilers among its inputs, and shows remarks without their code.
 #[rustfmt::skip] // a table reads better with a message to a line
-const ROWS: &[Row] = &[
-    row(1003, "single_kernel:a.cubin -use-host-info -kernels-used=k -o out --diagnostics=json",
+const EXAMPLES: &[Example] = &[
+    example(1003, "single_kernel:a.cubin -use-host-info -kernels-used=k -o out --diagnostics=json",
         r#"{"severity":"info","code":"CW1003","message":"ignore -use-host-info because -kernels-used or -variables-used is specified""#),
-    row(2002, "single_kernel:a.cubin -o missing/out",
+    example(2002, "single_kernel:a.cubin -o missing/out",
         "error[CW2002]: Could not open output file 'missing/out'\n  >>> No such file or directory (os error 2)\n"),
-    row(2003, "unit.ptx -o out --toolkit=folder",
+    example(2003, "unit.ptx -o out --toolkit=folder",
         "error[CW2003]: the CUDA toolkit's assembler, ptxas, is needed and was not found\n  >>> looked in folder (--toolkit)\n"),
-    row(2004, "unit.ptx -o out --toolkit=unusable", "/unusable/bin/ptxas' could not be run: Permission denied"),
-    row(2005, "single_kernel:a.cubin -nv-host=empty -o out", "error[CW2005]: Could not read file 'empty'\n"),
-    row(2006, "single_kernel:a.cubin -o out -time=folder", "error[CW2006]: Cannot open file 'folder'\n  >>> Is a directory (os error 21)\n"),
-    row(2007, "-ghls=lcs-abs -o out", "error[CW2007]: Host linker script creation failed.\n  >>> ld: No such file or directory (os error 2)\n"),
-    row(2009, "-arch=sm_100 single_kernel@sm_100:a.cubin -o out --finalizer=missing",
+    example(2004, "unit.ptx -o out --toolkit=unusable", "/unusable/bin/ptxas' could not be run: Permission denied"),
+    example(2005, "single_kernel:a.cubin -nv-host=empty -o out", "error[CW2005]: Could not read file 'empty'\n"),
+    example(2006, "single_kernel:a.cubin -o out -time=folder", "error[CW2006]: Cannot open file 'folder'\n  >>> Is a directory (os error 21)\n"),
+    example(2007, "-ghls=lcs-abs -o out", "error[CW2007]: Host linker script creation failed.\n  >>> ld: No such file or directory (os error 2)\n"),
+    example(2009, "-arch=sm_100 single_kernel@sm_100:a.cubin -o out --finalizer=missing",
         "error[CW2009]: Could not run 'missing'\n  >>> No such file or directory (os error 2)\n"),
-    row(2011, "ready.cubin -o ready.cubin", "error[CW2011]: Output file 'ready.cubin' is the input file 'ready.cubin'\n"),
-    row(2013, "single_kernel:a.cubin -o /dev/full", "error[CW2013]: could not write '/dev/full'\n"),
-    row(2012, "single_kernel:a.cubin -o out --Map=./out", "error[CW2012]: Output file './out' is the output file 'out'\n"),
-    row(3001, "cut.cubin -o out", "error[CW3001]: Input file 'cut.cubin' is damaged: the section header table ends at "),
-    row(3003, "text.cubin -o out --diagnostics=nvlink", "nvlink fatal   : cubin not an elf?\n"),
-    row(3006, "cut.a -o out", "error[CW3006]: Input file 'cut.a' can not be unpacked: archive at offset 0x8: a member's header needs 60 bytes, 3 are left\n"),
-    row(3007, "text.cubin -o out", "error[CW3007]: Input file 'text.cubin' is a file of unknown format, which a device link does not take\n"),
-    row(3008, "host.cubin -o out --diagnostics=nvlink", "nvlink fatal   : cubin not a device elf?\n"),
-    row(3009, "text.fatbin -o out --diagnostics=nvlink", "nvlink fatal   : fatbin wrong format?\n"),
-    row(3010, "text.ltoir -o out --diagnostics=nvlink", "nvlink fatal   : should only see nvvm files when -lto\n"),
-    row(3011, "sample:lto.fatbin -o out", "/lto.fatbin' has only intermediate code for the target\n  hint: ask for link-time optimization (-dlto), or \
+    example(2011, "ready.cubin -o ready.cubin", "error[CW2011]: Output file 'ready.cubin' is the input file 'ready.cubin'\n"),
+    example(2013, "single_kernel:a.cubin -o /dev/full", "error[CW2013]: could not write '/dev/full'\n"),
+    example(2012, "single_kernel:a.cubin -o out --Map=./out", "error[CW2012]: Output file './out' is the output file 'out'\n"),
+    example(3001, "cut.cubin -o out", "error[CW3001]: Input file 'cut.cubin' is damaged: the section header table ends at "),
+    example(3003, "text.cubin -o out --diagnostics=nvlink", "nvlink fatal   : cubin not an elf?\n"),
+    example(3006, "cut.a -o out", "error[CW3006]: Input file 'cut.a' can not be unpacked: archive at offset 0x8: a member's header needs 60 bytes, 3 are left\n"),
+    example(3007, "text.cubin -o out", "error[CW3007]: Input file 'text.cubin' is a file of unknown format, which a device link does not take\n"),
+    example(3008, "host.cubin -o out --diagnostics=nvlink", "nvlink fatal   : cubin not a device elf?\n"),
+    example(3009, "text.fatbin -o out --diagnostics=nvlink", "nvlink fatal   : fatbin wrong format?\n"),
+    example(3010, "text.ltoir -o out --diagnostics=nvlink", "nvlink fatal   : should only see nvvm files when -lto\n"),
+    example(3011, "sample:lto.fatbin -o out", "/lto.fatbin' has only intermediate code for the target\n  hint: ask for link-time optimization (-dlto), or \
                                            compile it with -gencode arch=compute_90,code=sm_90, too\n"),
-    row(3012, "-arch=sm_75 sample:host_x86_64.o -o out",
+    example(3012, "-arch=sm_75 sample:host_x86_64.o -o out",
         "/host_x86_64.o'\n  hint: it has sm_90, compute_90; compile it with -gencode arch=compute_75,code=sm_75, too\n"),
-    row(3013, "-arch=sm_75 sample:host_x86_64.o -o out -Werror", "error[CW3013]: an input can not be used, and warnings are errors (-Werror)\n"),
-    row(3014, "unit.ptx -o out --toolkit=failing", "unit.ptx, line 1; error: no\ncuweld: error[CW3014]: the PTX of 'unit.ptx' could not be compiled\n"),
-    row(3016, "sample:lto.fatbin single_kernel:a.cubin -dlto -nvvmpath=folder --toolkit=folder -o out --diagnostics=json",
+    example(3013, "-arch=sm_75 sample:host_x86_64.o -o out -Werror", "error[CW3013]: an input can not be used, and warnings are errors (-Werror)\n"),
+    example(3014, "unit.ptx -o out --toolkit=failing", "unit.ptx, line 1; error: no\ncuweld: error[CW3014]: the PTX of 'unit.ptx' could not be compiled\n"),
+    example(3016, "sample:lto.fatbin single_kernel:a.cubin -dlto -nvvmpath=folder --toolkit=folder -o out --diagnostics=json",
         r#"a.cubin' not built for LTO so doing partial LTO""#),
-    row(3017, "single_kernel:a.cubin -dlto -nvvmpath=folder -o out", "warning[CW3017]: Ignoring -dlto option because no LTO objects found\n"),
-    row(3028, "-arch=sm_75 sample:host_x86_64.o -o out --diagnostics=nvlink", "No input has code or data for 'sm_75': the output is empty\n"),
-    row(3040, "single_kernel:a.cubin --max-unpacked=1K -o out", "error[CW3040]: The result would have "),
-    row(3043, "32_bits.cubin -o out", "error[CW3043]: Input file '32_bits.cubin' size does not match target '-m64'\n"),
-    row(3044, "abi.cubin -o out", "error[CW3044]: Input file 'abi.cubin' abi does not match\n"),
-    row(3212, "shared_dynamic_aligned:a.cubin shared_dynamic_aligned:b.cubin --extra-warnings -o out",
+    example(3017, "single_kernel:a.cubin -dlto -nvvmpath=folder -o out", "warning[CW3017]: Ignoring -dlto option because no LTO objects found\n"),
+    example(3028, "-arch=sm_75 sample:host_x86_64.o -o out --diagnostics=nvlink", "No input has code or data for 'sm_75': the output is empty\n"),
+    example(3040, "single_kernel:a.cubin --max-unpacked=1K -o out", "error[CW3040]: The result would have "),
+    example(3043, "32_bits.cubin -o out", "error[CW3043]: Input file '32_bits.cubin' size does not match target '-m64'\n"),
+    example(3044, "abi.cubin -o out", "error[CW3044]: Input file 'abi.cubin' abi does not match\n"),
+    example(3212, "shared_dynamic_aligned:a.cubin shared_dynamic_aligned:b.cubin --extra-warnings -o out",
         "warning[CW3212]: Shared array 'dyn' is aligned to 128 bytes in '"),
-    row(3401, "verbose:a.cubin verbose:b.cubin -v -o out --diagnostics=json", r#"{"severity":"info","code":"CW3401","message":""#),
-    row(3402, "verbose:a.cubin verbose:b.cubin -v -o out --diagnostics=json",
+    example(3401, "verbose:a.cubin verbose:b.cubin -v -o out --diagnostics=json", r#"{"severity":"info","code":"CW3401","message":""#),
+    example(3402, "verbose:a.cubin verbose:b.cubin -v -o out --diagnostics=json",
         r#"{"severity":"info","code":"CW3402","message":"Function properties for '"#),
-    row(3403, "verbose:a.cubin verbose:b.cubin -v -o out --diagnostics=json", r#"{"severity":"info","code":"CW3403","message":"used "#),
-    row(3404, "single_kernel:a.cubin -v -L. -lmissing -o out --diagnostics=json",
+    example(3403, "verbose:a.cubin verbose:b.cubin -v -o out --diagnostics=json", r#"{"severity":"info","code":"CW3403","message":"used "#),
+    example(3404, "single_kernel:a.cubin -v -L. -lmissing -o out --diagnostics=json",
         r#"{"severity":"info","code":"CW3404","message":"'-lmissing' was passed over: no folder of libraries (-L) has it""#),
-    row(3405, "unit.ptx -v -o out --toolkit=copying --diagnostics=json", r#"{"severity":"info","code":"CW3405","message":"'unit.ptx' was compiled in "#),
-    row(3406, "undefined_hints:a.cubin undefined_hints:b.cubin --error-limit=1 -o out --diagnostics=json",
+    example(3405, "unit.ptx -v -o out --toolkit=copying --diagnostics=json", r#"{"severity":"info","code":"CW3405","message":"'unit.ptx' was compiled in "#),
+    example(3406, "undefined_hints:a.cubin undefined_hints:b.cubin --error-limit=1 -o out --diagnostics=json",
         r#"{"severity":"info","code":"CW3406","message":"5 more errors are not shown""#),
-    row(3409, "-arch=sm_100 single_kernel@sm_100:a.cubin -v -o out --diagnostics=json",
+    example(3409, "-arch=sm_100 single_kernel@sm_100:a.cubin -v -o out --diagnostics=json",
         r#"{"severity":"info","code":"CW3409","message":"kernels keep the machine code that the compiler made for them""#),
 ];
 
@@ -112,14 +112,18 @@ const REASONS: &[(u16, &str)] = &[
 fn every_message_is_shown_or_there_is_a_reason_why_not() {
     let cases = shown_by_cases();
     for (code, _) in MessageCode::EXPLANATIONS {
-        let is_shown = cases.contains(&format!("[{code}]")) || ROWS.iter().any(|row| row.code == code.0);
+        let is_shown = cases.contains(&format!("[{code}]")) || EXAMPLES.iter().any(|example| example.code == code.0);
         let reason = REASONS.iter().find(|(known, _)| *known == code.0);
-        assert!(is_shown || reason.is_some(), "{code}: no case and no row shows it");
+        assert!(is_shown || reason.is_some(), "{code}: no case and no example shows it");
         assert!(!is_shown || reason.is_none(), "{code} is shown, in spite of: {reason:?}");
     }
     let is_known = |code: u16| MessageCode::EXPLANATIONS.iter().any(|(known, _)| known.0 == code);
-    let unknown: Vec<u16> =
-        ROWS.iter().map(|row| row.code).chain(REASONS.iter().map(|row| row.0)).filter(|&code| !is_known(code)).collect();
+    let unknown: Vec<u16> = EXAMPLES
+        .iter()
+        .map(|example| example.code)
+        .chain(REASONS.iter().map(|row| row.0))
+        .filter(|&code| !is_known(code))
+        .collect();
     assert!(unknown.is_empty(), "there are no messages {unknown:?}");
 }
 
@@ -144,12 +148,12 @@ fn here(path: &str) -> PathBuf {
 
 #[test]
 fn messages_look_as_they_should() {
-    for row in ROWS {
+    for example in EXAMPLES {
         let folder = TempDir::new().expect("a folder");
         prepare(folder.path());
         let (case_arch, words): (Option<&str>, Vec<String>) = (
-            (!row.words.contains("-arch=") && !row.words.contains("-ghls")).then_some("-arch=sm_90"),
-            row.words.split(' ').map(expanded).collect(),
+            (!example.words.contains("-arch=") && !example.words.contains("-ghls")).then_some("-arch=sm_90"),
+            example.words.split(' ').map(expanded).collect(),
         );
         let output = Command::new(env!("CARGO_BIN_EXE_cuweld"))
             .current_dir(folder.path())
@@ -161,13 +165,13 @@ fn messages_look_as_they_should() {
             .output()
             .expect("the program runs");
         let printed = String::from_utf8_lossy(&output.stderr);
-        assert!(printed.contains(row.shows), "CW{}: {:?} is not in\n{printed}", row.code, row.shows);
-        let in_words = row.words.contains("--diagnostics=nvlink") || printed.contains(&format!("CW{}", row.code));
-        assert!(in_words, "CW{} is not in\n{printed}", row.code);
+        assert!(printed.contains(example.shows), "CW{}: {:?} is not in\n{printed}", example.code, example.shows);
+        let in_words = example.words.contains("--diagnostics=nvlink") || printed.contains(&format!("CW{}", example.code));
+        assert!(in_words, "CW{} is not in\n{printed}", example.code);
     }
 }
 
-/// A word of a row, with the path of the input that it names.
+/// A word of an example, with the path of the input that it names.
 fn expanded(word: &str) -> String {
     let Some((place, file)) = word.split_once(':') else { return word.to_owned() };
     let path = match place.split_once('@') {
@@ -178,7 +182,7 @@ fn expanded(word: &str) -> String {
     path.join(file).to_string_lossy().into_owned()
 }
 
-/// Makes the files that rows name.
+/// Makes the files that examples name.
 fn prepare(folder: &Path) {
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);

@@ -6,7 +6,9 @@
 
 #![cfg(unix)]
 
-use cubin::release::Release;
+mod installed;
+
+use cubin::release::{Release, ToolBuild};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -28,12 +30,10 @@ const LATER: &[&str] = &[
 
 #[test]
 fn the_record_of_command_lines_is_true() -> io::Result<()> {
-    let Some(reference) = reference() else {
-        return Ok(());
-    };
+    let Some(toolkit) = installed::toolkit() else { return Ok(()) };
     let record = here("tests/options/cases.txt");
     let before = fs::read_to_string(&record)?;
-    let folder = Folder::new(&reference)?;
+    let folder = Folder::new(&toolkit)?;
     let mut after = String::new();
     for line in before.lines() {
         if let Some(file) = line.strip_prefix("file ") {
@@ -57,6 +57,7 @@ fn the_record_of_command_lines_is_true() -> io::Result<()> {
 #[test]
 fn the_list_of_options_is_that_of_the_references_help() -> io::Result<()> {
     let Some((reference, release)) = reference_of_any_release() else {
+        installed::skip_unless_required("no nvlink is on PATH");
         return Ok(());
     };
     let output = Command::new(&reference).arg("--help").output()?;
@@ -84,7 +85,7 @@ fn reference_of_any_release() -> Option<(PathBuf, &'static Release)> {
     std::env::split_paths(&path).map(|folder| folder.join("nvlink")).find_map(|program| {
         let output = Command::new(&program).arg("--version").output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        Some((program, Release::of_version_text(&text)?))
+        Some((program, ToolBuild::that_printed(&text)?.release))
     })
 }
 
@@ -106,31 +107,6 @@ fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The reference, on `PATH` or in `CUDA_HOME`, if its version is the one that was recorded.
-fn reference() -> Option<PathBuf> {
-    let on_path = std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect::<Vec<_>>());
-    let in_home = std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
-    let folders = on_path.into_iter().flatten().chain(in_home);
-    let is_recorded = |program: &PathBuf| {
-        let version = Command::new(program).arg("--version").output();
-        version.is_ok_and(|output| {
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            text.contains("V13.0.88") && text.contains("NVIDIA")
-        })
-    };
-    let found = folders.map(|folder| folder.join("nvlink")).find(is_recorded);
-    if found.is_none() {
-        assert!(std::env::var_os("REQUIRE_ALL").is_none(), "nvlink 13.0.88 is neither on PATH nor in CUDA_HOME");
-        say_skipped();
-    }
-    found
-}
-
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn say_skipped() {
-    eprintln!("skipped: nvlink 13.0.88 is neither on PATH nor in CUDA_HOME");
-}
-
 /// Where the reference runs.
 struct Folder {
     path: PathBuf,
@@ -139,17 +115,17 @@ struct Folder {
 
 impl Folder {
     /// A fresh folder with two empty objects, which the reference links into an empty file.
-    fn new(reference: &Path) -> io::Result<Self> {
+    fn new(toolkit: &Path) -> io::Result<Self> {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("options-{}", std::process::id()));
         fs::create_dir_all(&path)?;
         for name in ["a.o", "b.o"] {
             fs::write(path.join(name), b"")?;
         }
-        let toolkit = reference.parent().and_then(Path::parent).map(|toolkit| toolkit.join("nvvm"));
-        if let Some(nvvm) = toolkit.filter(|nvvm| nvvm.exists()) {
+        let nvvm = toolkit.join("nvvm");
+        if nvvm.exists() {
             std::os::unix::fs::symlink(nvvm, path.join("nvvm"))?;
         }
-        Ok(Folder { path, reference: reference.to_owned() })
+        Ok(Folder { path, reference: toolkit.join("bin/nvlink") })
     }
 
     /// What the reference does, in the words of the record.

@@ -1,8 +1,8 @@
 //! What the program writes to when a name leads to something else than a file of its own.
 #![cfg(unix)]
-#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 mod folder;
+mod installed;
 
 use folder::{Folder, refused};
 use std::fs::{self, File};
@@ -31,7 +31,7 @@ fn a_link_to_an_open_file_without_a_name_leads_to_that_file() -> io::Result<()> 
     symlink("/proc/self/fd/1", folder.path("stdout"))?;
     symlink("stdout", folder.path("link"))?;
     if !folder.path("stdout").exists() {
-        eprintln!("skipped: there is no /proc");
+        installed::skip("there is no /proc");
         return Ok(());
     }
     for name in ["stdout", "link", "-"] {
@@ -166,9 +166,9 @@ fn a_mount_point_is_written_to() -> io::Result<()> {
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.code() == Some(99) || said.contains("unshare"), "{said}");
-            eprintln!("skipped: nothing can be mounted here: {said}");
+            installed::skip(&format!("nothing can be mounted here: {said}"));
         }
-        Err(error) => eprintln!("skipped: unshare: {error}"),
+        Err(error) => installed::skip(&format!("unshare: {error}")),
     }
     assert_eq!(fs::read(folder.path("out.cubin"))?, b"old");
     Ok(())
@@ -197,7 +197,7 @@ fn a_file_in_a_folder_that_is_read_only_is_written_to() -> io::Result<()> {
     match output {
         Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
         Err(error) => {
-            eprintln!("skipped: setpriv: {error}");
+            installed::skip(&format!("setpriv: {error}"));
             return Ok(());
         }
     }
@@ -211,7 +211,7 @@ fn owners_stay() -> io::Result<()> {
     let out = folder.path("out.cubin");
     fs::write(&out, "old")?;
     if std::os::unix::fs::chown(&out, Some(65534), Some(65534)).is_err() {
-        eprintln!("skipped: this user can not give files away");
+        installed::skip("this user can not give files away");
         return Ok(());
     }
     fs::set_permissions(&out, fs::Permissions::from_mode(0o750))?;
@@ -240,7 +240,7 @@ os.setxattr('listed', 'system.posix_acl_access', value)
 os.setxattr('listed', 'user.note', b'kept')
 os.setxattr('given', 'system.posix_acl_default', value)";
     if !python(set).is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: no lists of who has access can be set here");
+        installed::skip("no lists of who has access can be set here");
         return Ok(());
     }
     let lists = || {

@@ -2,6 +2,8 @@
 
 #![cfg(unix)]
 
+mod installed;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -88,10 +90,10 @@ fn members_of_thin_archives_are_saved() {
         let status = Command::new(program).args(words).current_dir(folder.path()).status();
         status.is_ok_and(|status| status.success())
     };
-    // Where there is no `ar`, this can not be tried.
-    if run("ar", &["x", "libfirst.a"]) && run("ar", &["rcT", "libthin.a", "b.o"]) {
-        repeats(folder, &["a.o", "libthin.a", "libsecond.a", "-o", "out.cubin"], &["out.cubin"]);
+    if !run("ar", &["x", "libfirst.a"]) || !run("ar", &["rcT", "libthin.a", "b.o"]) {
+        return installed::skip("there is no ar that makes thin archives");
     }
+    repeats(folder, &["a.o", "libthin.a", "libsecond.a", "-o", "out.cubin"], &["out.cubin"]);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn link<'data>(
     linker.add_opened(inputs)?;
     watch.end(Phase::Unpack);
     let linked = linker.link_observed(compilers, watch).inspect_err(|_| linker.explain_undefined(inputs, compilers))?;
-    // Bare device code is listed by its path, and registered by nobody.
+    // Bare device code is listed by its path, and not registered.
     let modules = linker.modules().filter(|module| module.registers).map(|module| module.id.clone()).collect();
     Ok(Program { target, image: linked.image, modules, map: linked.map })
 }

@@ -103,6 +103,7 @@ pub(crate) const CODE_FLAGS: u64 = elf::SHF_ALLOC | elf::SHF_EXECINSTR;
 mod tests {
     use super::*;
     use cubin::elf::{Header, RelaRecord, SectionHeader};
+    use std::io::Write;
     use std::process::Command;
 
     /// The contents of the sections of a type, in an object.
@@ -118,7 +119,6 @@ mod tests {
     type Relocation = (u64, u32, i64);
 
     /// What an assembler makes of a source: instructions, and places that refer to the table. Nothing if there is no such assembler.
-    #[allow(clippy::print_stderr, reason = "what is skipped is said to be")]
     fn assemble(code: &Code, source: &str, options: &[&str]) -> Option<(Vec<u8>, Vec<Relocation>)> {
         let (assemblers, ..) = code.source;
         let folder = tempfile::tempdir().expect("a folder");
@@ -130,7 +130,8 @@ mod tests {
         let mut candidates = assemblers.iter().filter(|name| own || **name != "as");
         if !candidates.any(|name| run(&name).is_ok_and(|status| status.success())) {
             assert!(!own || std::env::var_os("REQUIRE_ALL").is_none(), "none of {assemblers:?}");
-            eprintln!("SKIPPED: there is none of {assemblers:?}");
+            // Past the test harness, which keeps to itself what tests print that succeed.
+            _ = writeln!(std::io::stderr(), "skipped: there is none of {assemblers:?}");
             return None;
         }
         let object = std::fs::read(&output).expect("an object");

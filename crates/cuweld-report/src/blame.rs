@@ -2,9 +2,15 @@
 //!
 //! A kernel gets the largest register count of all functions that it reaches, and the stack of its deepest call path. One sweep over the
 //! strongly connected components of the call graph, callees first, records for each component where its maximum comes from; following
-//! these records gives the path. So the cost is that of the graph and of the paths, however many paths lead through it.
+//! these records gives the path. So the cost is that of the graph, however many paths lead through it.
+//!
+//! Paths that are longer than [`LONGEST`] are given without what lies before their ends: as many kernels can enter a chain of calls as the
+//! chain has functions.
 //!
 //! Calls through pointers go through the prototype: it is a node without resources of its own.
+
+/// How many functions a path has at most. Of a longer one the first of them are given, and its last function.
+pub const LONGEST: usize = 64;
 
 /// A call graph: functions first, then nodes that stand for prototypes.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +50,17 @@ enum Depth {
     Unknown { from: u32, next: Option<u32> },
 }
 
+/// The path that begins at a node.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// The node after it.
+    next: Option<u32>,
+    /// The last node.
+    last: u32,
+    /// How many nodes it has.
+    length: usize,
+}
+
 /// The call paths that force registers and stack, for every function of a call graph.
 #[derive(Debug)]
 pub struct Blame<'graph> {
@@ -51,7 +68,16 @@ pub struct Blame<'graph> {
     component: Vec<u32>,
     sources: Vec<Source>,
     depths: Vec<Depth>,
+    /// From each node to one that has the most registers.
+    to_registers: Vec<Way>,
+    /// From each node to the last one that adds to its stack, or to one that a recursion is shown at.
+    to_stack: Vec<Way>,
+    /// The rest of the recursion that is shown at a node.
+    cycles: Map<Vec<u32>>,
 }
+
+/// A table by nodes.
+type Map<T> = hashbrown::HashMap<u32, T, foldhash::fast::FixedState>;
 
 /// What forces the stack of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,11 +111,15 @@ impl<'graph> Blame<'graph> {
             component,
             sources: Vec::with_capacity(components.len()),
             depths: Vec::with_capacity(components.len()),
+            to_registers: (0..graph.calls.len() as u32).map(Way::alone).collect(),
+            to_stack: (0..graph.calls.len() as u32).map(Way::alone).collect(),
+            cycles: Map::default(),
         };
         for members in &components {
             let (source, depth) = (blame.source(members), blame.depth(members));
             blame.sources.push(source);
             blame.depths.push(depth);
+            blame.find_ways(members, source, depth);
         }
         blame
     }
@@ -133,89 +163,113 @@ impl<'graph> Blame<'graph> {
         Depth::Known { bytes: deepest.0 + self.graph.own[first as usize].frame, next: deepest.1 }
     }
 
+    /// Finds the paths from all members of a component, behind which all are known.
+    fn find_ways(&mut self, members: &[u32], source: Source, depth: Depth) {
+        for (node, towards) in self.ways_inside(members, source.node) {
+            // The function itself counts before others of its recursion.
+            let is_source = self.graph.own[node as usize].registers == source.registers;
+            let next = if is_source { None } else { towards.or(source.next) };
+            self.to_registers[node as usize] = Way::through(node, next, &self.to_registers);
+        }
+        let (from, next) = match depth {
+            Depth::Known { next, .. } => (members.first().copied().unwrap_or(0), next),
+            Depth::Unknown { from, next } => (from, next),
+        };
+        for (node, towards) in self.ways_inside(members, from) {
+            self.to_stack[node as usize] = Way::through(node, towards.or(next), &self.to_stack);
+        }
+        if let Depth::Unknown { from, next: None } = depth {
+            self.cycles.insert(from, self.cycle_through(from));
+        }
+    }
+
     /// Registers that a function needs with everything it calls, and the path to the one that needs them by itself.
     #[must_use]
     pub fn registers(&self, function: u32) -> (u32, Vec<u32>) {
-        let needed = self.sources[self.component_of(function)].registers;
-        let mut path = vec![function];
-        let mut at = function;
-        loop {
-            // The function itself counts before others of its recursion.
-            if self.graph.own[at as usize].registers == needed {
-                return (needed, path);
-            }
-            let source = self.sources[self.component_of(at)];
-            path.extend(self.way_inside(at, source.node).into_iter().skip(1));
-            match source.next {
-                Some(next) => path.push(next),
-                None => return (needed, path),
-            }
-            at = path.last().copied().unwrap_or(function);
-        }
+        (self.sources[self.component_of(function)].registers, path(function, &self.to_registers, &[]))
     }
 
     /// The stack that a function needs with everything it calls.
     #[must_use]
     pub fn stack(&self, function: u32) -> Stack {
-        let mut path = vec![function];
-        let mut at = function;
-        loop {
-            match self.depths[self.component_of(at)] {
-                Depth::Known { next: Some(next), .. } => path.push(next),
-                Depth::Known { next: None, .. } => break,
-                Depth::Unknown { next: Some(next), .. } => path.push(next),
-                Depth::Unknown { from, next: None } => {
-                    path.extend(self.way_inside(at, from).into_iter().skip(1));
-                    path.extend(self.cycle_through(from));
-                    return Stack::Unknown { path };
-                }
-            }
-            at = path.last().copied().unwrap_or(function);
-        }
+        let cycle = self.cycles.get(&self.to_stack[function as usize].last);
+        let path = path(function, &self.to_stack, cycle.map_or(&[], Vec::as_slice));
         match self.depths[self.component_of(function)] {
             Depth::Known { bytes, .. } => Stack::Known { bytes, path },
             Depth::Unknown { .. } => Stack::Unknown { path },
         }
     }
 
-    /// A shortest way between two nodes of one component, both ends included.
-    fn way_inside(&self, from: u32, to: u32) -> Vec<u32> {
-        if from == to { vec![from] } else { self.search(from, to) }
+    /// The members of a component with the next node of a shortest way to one of them, nearest first.
+    fn ways_inside(&self, members: &[u32], to: u32) -> Vec<(u32, Option<u32>)> {
+        let mut found = vec![(to, None)];
+        if members.len() == 1 {
+            return found;
+        }
+        let inside = self.component_of(to);
+        let mut callers = Map::<Vec<u32>>::default();
+        for &node in members {
+            for &next in self.graph.calls[node as usize].iter().filter(|&&next| self.component_of(next) == inside) {
+                callers.entry(next).or_default().push(node);
+            }
+        }
+        let mut position = 0;
+        // Whoever is reached is not reached once more: its callers are taken out, and it is none of others' any more.
+        let mut is_open: Map<()> = members.iter().filter(|&&node| node != to).map(|&node| (node, ())).collect();
+        while let Some(&(node, _)) = found.get(position) {
+            let new = callers.remove(&node).unwrap_or_default().into_iter().filter(|caller| is_open.remove(caller).is_some());
+            found.extend(new.map(|caller| (caller, Some(node))));
+            position += 1;
+        }
+        found
     }
 
     /// The rest of a shortest way from a node back to itself, without the node at either end.
     fn cycle_through(&self, node: u32) -> Vec<u32> {
-        let way = self.search(node, node);
-        way.get(1..way.len().saturating_sub(1)).unwrap_or_default().to_vec()
-    }
-
-    /// A shortest way with at least one call, inside of a component.
-    fn search(&self, from: u32, to: u32) -> Vec<u32> {
-        let inside = self.component_of(from);
-        let mut reached_from = hashbrown::HashMap::<u32, u32, foldhash::fast::FixedState>::default();
-        let mut open = std::collections::VecDeque::from([from]);
-        while let Some(node) = open.pop_front() {
-            for &next in self.graph.calls[node as usize].iter().filter(|&&next| self.component_of(next) == inside) {
-                if reached_from.contains_key(&next) {
-                    continue;
-                }
-                reached_from.insert(next, node);
-                if next == to {
-                    let mut way = vec![to];
-                    let mut at = node;
-                    while at != from {
-                        way.push(at);
-                        at = reached_from.get(&at).copied().unwrap_or(from);
-                    }
-                    way.push(from);
+        let inside = self.component_of(node);
+        let mut reached_from = Map::<u32>::default();
+        let mut open = std::collections::VecDeque::from([node]);
+        while let Some(at) = open.pop_front() {
+            for &next in self.graph.calls[at as usize].iter().filter(|&&next| self.component_of(next) == inside) {
+                if next == node {
+                    let before = |at: &u32| reached_from.get(at).copied();
+                    let mut way: Vec<u32> = std::iter::successors(Some(at), before).filter(|&at| at != node).collect();
                     way.reverse();
                     return way;
                 }
-                open.push_back(next);
+                if let hashbrown::hash_map::Entry::Vacant(place) = reached_from.entry(next) {
+                    place.insert(at);
+                    open.push_back(next);
+                }
             }
         }
-        vec![from]
+        Vec::new()
     }
+}
+
+impl Way {
+    /// That of a node which calls nobody on it.
+    fn alone(node: u32) -> Self {
+        Way { next: None, last: node, length: 1 }
+    }
+
+    /// That of a node which calls the first one of a way.
+    fn through(node: u32, next: Option<u32>, ways: &[Way]) -> Self {
+        match next.map(|next| (next, ways[next as usize])) {
+            Some((first, Way { last, length, .. })) => Way { next: Some(first), last, length: length + 1 },
+            None => Way::alone(node),
+        }
+    }
+}
+
+/// The nodes of a way and of what comes behind it, as many as are given.
+fn path(from: u32, ways: &[Way], behind: &[u32]) -> Vec<u32> {
+    let way = ways[from as usize];
+    let nodes = std::iter::successors(Some(from), |&node| ways[node as usize].next).chain(behind.iter().copied());
+    if way.length + behind.len() <= LONGEST {
+        return nodes.collect();
+    }
+    nodes.take(LONGEST - 1).chain([behind.last().copied().unwrap_or(way.last)]).collect()
 }
 
 /// The strongly connected components of a graph, callees first (Tarjan's algorithm, with a stack of its own).

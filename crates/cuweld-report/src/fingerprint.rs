@@ -1,6 +1,6 @@
 //! A number for some bytes that stays the same from release to release, because reports are kept and compared later.
 //!
-//! (Hashes of libraries make no such promise. Nobody gains by making two functions look alike, so speed is all that counts.)
+//! (Hashes of libraries make no such promise. Collisions gain an attacker nothing here, so it only has to be fast.)
 
 /// A fingerprint in the making.
 #[derive(Clone, Copy)]

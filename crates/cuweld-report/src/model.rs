@@ -176,7 +176,7 @@ pub struct Parts {
     pub symbols: u64,
     /// Relocations.
     pub relocations: u64,
-    /// What functions say of themselves, and who calls whom.
+    /// The attributes of functions, and the call graph.
     pub attributes: u64,
     /// Headers, notes and padding.
     pub other: u64,
@@ -272,7 +272,8 @@ pub struct Function {
     /// The call path whose frames add up to the stack: this function first. Empty if nothing that it calls needs any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack_path: Vec<u32>,
-    /// Why the stack is not known: a call path to a recursion, whose last function calls one before it.
+    /// Why the stack is not known: a call path to a recursion, whose last function calls one before it. Of this path and of those above,
+    /// [as many functions](crate::blame::LONGEST) as a path has at most are given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cycle: Vec<u32>,
     /// Named barriers per block.

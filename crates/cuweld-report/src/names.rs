@@ -72,17 +72,20 @@ pub(crate) fn take_apart(demangled: &str) -> Parts {
     let (mut template, mut lists) = (String::new(), Vec::new());
     let mut depth = 0usize;
     let mut list_start = 0;
+    // Where the template ends if spaces do not count.
+    let mut word_end = 0;
     let mut position = 0;
     while let Some(rest) = name.get(position..).filter(|rest| !rest.is_empty()) {
         let length = rest.chars().next().map_or(1, char::len_utf8);
         if depth == 0 && rest.starts_with(UNNAMED) {
             template.push_str(UNNAMED);
+            word_end = template.len();
             position += UNNAMED.len();
             continue;
         }
         match rest.as_bytes().first() {
             // Operators that are made of these letters end their name with it.
-            Some(b'<' | b'>') if depth == 0 && template.trim_end().ends_with("operator") => {
+            Some(b'<' | b'>') if depth == 0 && is_operator(&template, word_end) => {
                 template.push_str(rest);
                 break;
             }
@@ -98,7 +101,11 @@ pub(crate) fn take_apart(demangled: &str) -> Parts {
                     lists.push(name.get(list_start..position).unwrap_or_default().trim());
                 }
             }
-            _ if depth == 0 => template.push_str(rest.get(..length).unwrap_or_default()),
+            _ if depth == 0 => {
+                let letter = rest.get(..length).unwrap_or_default();
+                template.push_str(letter);
+                word_end = if letter.trim().is_empty() { word_end } else { template.len() };
+            }
             _ => {}
         }
         position += length;
@@ -109,15 +116,25 @@ pub(crate) fn take_apart(demangled: &str) -> Parts {
     Parts { template, arguments: lists.join("; ") }
 }
 
+/// Whether the word that ends there is the one before an operator.
+fn is_operator(text: &str, word_end: usize) -> bool {
+    text.get(..word_end).is_some_and(|text| text.ends_with("operator"))
+}
+
 /// Where the name is between return type and parameters.
 fn without_types(text: &str) -> (usize, usize) {
     let mut depth = 0usize;
     let mut start = 0;
+    // Where what comes before spaces and angles ends.
+    let mut word_end = 0;
     for (index, byte) in text.bytes().enumerate() {
         let before = text.get(..index).unwrap_or_default();
+        if !matches!(byte, b'<' | b'>' | b' ') {
+            word_end = index + 1;
+        }
         match byte {
             b'(' if depth == 0 && index > start && !before.trim_end().ends_with("operator") => return (start, index),
-            b'<' | b'>' if before.trim_end_matches(['<', '>', ' ']).ends_with("operator") => {}
+            b'<' | b'>' if is_operator(text, word_end) => {}
             b'<' => depth += 1,
             b'>' => depth = depth.saturating_sub(1),
             b' ' if depth == 0 && !before.ends_with("operator") => start = index + 1,
@@ -147,6 +164,13 @@ mod tests {
         ] {
             let parts = take_apart(name);
             assert_eq!((parts.template.as_str(), parts.arguments.as_str()), (template, arguments), "{name}");
+        }
+    }
+
+    #[test]
+    fn long_names_of_a_few_letters_take_little_time() {
+        for letters in ["<", ">", "<> ", "< ", "( ", "(", " ", "operator <"] {
+            take_apart(&letters.repeat(1 << 20));
         }
     }
 }

@@ -9,13 +9,13 @@ use std::process::{Command, Stdio};
 const CAPABILITIES: [u32; 20] = [50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121];
 
 /// The folder of the header.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn headers() -> Option<PathBuf> {
     let folder = std::env::var_os("CUDA_HOME").map(|home| PathBuf::from(home).join("include"));
     let found = folder.filter(|folder| folder.join("cuda_occupancy.h").is_file());
     if found.is_none() {
         assert!(std::env::var_os("REQUIRE_ALL").is_none(), "cuda_occupancy.h is not in CUDA_HOME");
-        eprintln!("skipped: cuda_occupancy.h is not in CUDA_HOME");
+        // Past the test harness, which keeps to itself what tests print that succeed.
+        _ = writeln!(std::io::stderr(), "skipped: cuda_occupancy.h is not in CUDA_HOME");
     }
     found
 }

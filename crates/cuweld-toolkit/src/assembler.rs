@@ -95,5 +95,5 @@ fn run(folder: &Path, program: &Path, arguments: &[OsString]) -> io::Result<Done
     Ok(Done { failure, said: [fs::read(stdout)?, fs::read(stderr)?] })
 }
 
-/// What the system says of a program whose end it has forgotten (ECHILD).
+/// The error of waiting for a program whose end was already reaped (ECHILD).
 const NO_CHILD: i32 = 10;

@@ -150,7 +150,7 @@ pub(crate) fn serve(folder: &Path, library: &Path) -> io::Result<i32> {
     let modules =
         job.modules.iter().zip(&data).map(|(module, data)| IntermediateModule { name: &module.name, data, bare: module.bare });
     let optimization = Optimization { name: "", modules: modules.collect(), arguments: job.arguments };
-    // So that whoever finds the worker dead knows where it was.
+    // So that the parent of a worker that died knows where it was.
     let at = |index: Option<usize>| _ = fs::write(folder.join(AT), index.map_or_else(String::new, |index| index.to_string()));
     match Loaded::load(library).and_then(|loaded| loaded.optimize(&optimization, at)) {
         Ok(Optimized { text, linked }) => {

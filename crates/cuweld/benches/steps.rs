@@ -30,7 +30,7 @@ const FATBINS: &[(&str, &[u8])] = &[
 
 fn main() {
     divan::main();
-    // Whoever only wants a list of the steps, or to see that they run, has not asked for this.
+    // Not where the steps are only listed or run once.
     if std::env::args().any(|word| word == "--bench") && !std::env::args().any(|word| word == "--list") {
         print_phases(1000);
     }

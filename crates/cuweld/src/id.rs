@@ -50,7 +50,7 @@ ids! {
     SectionId;
 }
 
-/// A table of few rows. (Ids need no protection against people who choose them so that they collide: they are counted. Names do, so
+/// A table of few rows. (Ids need no protection against chosen collisions: they are consecutive. Names do, so
 /// that their hashes are others in every run.)
 pub type IdMap<I, T> = std::collections::HashMap<I, T, foldhash::fast::FixedState>;
 

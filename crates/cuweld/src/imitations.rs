@@ -4,21 +4,21 @@
 //! intended difference is a row here, with the releases that show it, and is imitated with `--compat=nvlink-VERSION`, and only
 //! then. Phases ask for the row that they mean; docs/differences.md lists all rows.
 
-use cubin::release::Release;
+use cubin::release::Build;
 use cubin::target::Views;
 use std::fmt;
 
 /// One row: a way of the reference linker that is imitated on request.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Row {
+pub struct ImitationRow {
     /// What the reference does.
     pub what: &'static str,
     /// Why another way is right.
     pub why: &'static str,
-    /// The first release that does it.
+    /// The first release or build that does it.
     pub first: &'static str,
-    /// The last release that does it, if a later one does not.
+    /// The last release or build that does it, if a later one does not.
     pub last: Option<&'static str>,
     /// The form of files in which it is seen, if not in both.
     pub views: Option<Views>,
@@ -46,9 +46,9 @@ macro_rules! imitations {
 
             /// What is known of it.
             #[must_use]
-            pub fn row(self) -> Row {
+            pub fn row(self) -> ImitationRow {
                 match self {
-                    $(Self::$name => Row {
+                    $(Self::$name => ImitationRow {
                         what: $what, why: $why, first: $first, last: [$($last,)?].first().copied(),
                         views: [$(Views::$views,)?].first().copied(), cases: &[$($case,)*],
                     },)*
@@ -143,6 +143,9 @@ imitations! {
     VirtualTargetOfTwoViews "13.0" to "13.0", ["virtual_target_two_views"],
         "Where the target is virtual (`compute_100`), refuses all objects from `sm_100` on.",
         "One for that GPU or an older one is as good there as before `sm_100`.";
+    WithoutWorkaroundRecords "13.2" to "13.2.78" in Two, ["workaround_records"],
+        "From `sm_100` on, leaves out the records of a workaround, also where compilers wrote them.",
+        "Every later build writes them.";
     FramesOfReplacedDefinitions "13.0" in Two, ["weak_frames"],
         "From `sm_100` on, leaves an empty second frame of a weak function that was replaced.",
         "Debuggers have no use for it.";
@@ -172,7 +175,7 @@ imitations! {
 /// The row as a sentence, as the design lists it.
 impl fmt::Display for Imitation {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Row { what, why, first, last, cases, .. } = self.row();
+        let ImitationRow { what, why, first, last, cases, .. } = self.row();
         write!(out, "**{self:?}** ({first}")?;
         match last {
             Some(last) if last == first => write!(out, " only")?,
@@ -194,14 +197,10 @@ impl Imitations {
     /// None, as is the default.
     pub const NONE: Self = Self(0);
 
-    /// All that a release shows.
+    /// All that a build shows.
     #[must_use]
-    pub fn of(release: &Release) -> Self {
-        let number = |name: &str| Release::by_name(name).map(|release| release.toolkit);
-        let shows = |row: Row| {
-            let since = number(row.first).is_none_or(|first| first <= release.toolkit);
-            since && row.last.and_then(number).is_none_or(|last| release.toolkit <= last)
-        };
+    pub fn of(build: &Build) -> Self {
+        let shows = |row: ImitationRow| build.is_between(row.first, row.last);
         Imitation::ALL.iter().filter(|imitation| shows(imitation.row())).copied().fold(Self::NONE, Self::with)
     }
 
@@ -227,22 +226,33 @@ impl Imitations {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cubin::release::{Release, Tool, ToolBuild};
 
     #[test]
     fn rows_are_about_known_releases() {
         for imitation in Imitation::ALL {
             let row = imitation.row();
-            assert!(Release::by_name(row.first).is_some(), "{imitation:?}");
-            assert!(row.last.is_none_or(|last| Release::by_name(last).is_some()), "{imitation:?}");
+            let is_known = |name: &str| {
+                Release::by_name(name).is_some() || ToolBuild::all(Tool::Nvlink).any(|known| known.build.version == name)
+            };
+            assert!(is_known(row.first) && row.last.is_none_or(is_known), "{imitation:?}");
         }
         assert!(Imitation::ALL.len() <= u64::BITS as usize);
     }
 
     #[test]
-    fn a_release_shows_what_began_by_then_and_did_not_end() {
-        for release in Release::all() {
-            let shown = Imitations::of(release);
-            assert!(shown.contains(Imitation::FastPathFromInstructions), "{}", release.name);
+    fn a_build_shows_what_began_by_then_and_did_not_end() {
+        let shown = |version: &str| {
+            let known = ToolBuild::all(Tool::Nvlink).find(|known| known.build.version == version);
+            Imitations::of(known.expect("a known build").build)
+        };
+        for known in ToolBuild::all(Tool::Nvlink) {
+            assert!(Imitations::of(known.build).contains(Imitation::FastPathFromInstructions), "{}", known.name());
+        }
+        for (version, without) in
+            [("13.1.115", false), ("13.2.51", true), ("13.2.78", true), ("13.2.86", false), ("13.3.33", false)]
+        {
+            assert_eq!(shown(version).contains(Imitation::WithoutWorkaroundRecords), without, "{version}");
         }
         for &imitation in Imitation::ALL {
             assert_eq!(Imitation::by_name(&format!("{imitation:?}")), Some(imitation));

@@ -29,9 +29,9 @@ pub struct Kernel {
 }
 
 /// What a section that belongs to the code of a kernel tells by its size: the start of its name, and where that goes.
-type Row = (&'static str, fn(&mut Kernel) -> &mut u64);
+type SizeField = (&'static str, fn(&mut Kernel) -> &mut u64);
 
-const SIZES: [Row; 3] = [
+const SIZES: [SizeField; 3] = [
     (".nv.shared.", |kernel| &mut kernel.shared),
     (".nv.constant0.", |kernel| &mut kernel.parameters),
     (".nv.constant2.", |kernel| &mut kernel.constants),

@@ -236,7 +236,7 @@ impl<'data> Linker<'data> {
         })
     }
 
-    /// After a link that failed: says of undefined names in the report where the inputs define them, if they do so in code that could
+    /// After a link that failed: adds to undefined names in the report where the inputs define them, if they do so in code that could
     /// not be used, and which units need them, where the optimizer made one object of several. Does nothing unless
     /// [`CompileOptions::explain_undefined`](crate::inputs::lower::CompileOptions) asks for it.
     pub fn explain_undefined(&mut self, inputs: &OpenInputs<'_>, compilers: &Compilers<'_>) {

@@ -88,7 +88,7 @@ pub struct Outline {
     pub account: Option<crate::account::Account>,
 }
 
-/// Is told how a link gets on. `()` is an observer that does not care.
+/// Is told of the progress of a link. `()` is an observer that ignores it.
 ///
 /// Phases begin one after the other, on the thread that called the linker or on one of its pool.
 pub trait Observer: Send {

@@ -115,7 +115,7 @@ impl ReleaseChoice {
         }
     }
 
-    /// The newest release whose objects are linked without a word.
+    /// The newest release whose objects are linked without a warning.
     pub(crate) fn limit(self) -> &'static Release {
         match self {
             Self::Exactly(release) => release,
@@ -194,7 +194,7 @@ pub enum NameStyle {
 /// The texts of a tool note.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ToolNoteText {
-    /// The object the note speaks of; usually empty.
+    /// The object in the note; usually empty.
     pub object: String,
     /// The tool's name.
     pub tool: String,
@@ -229,13 +229,13 @@ impl ToolNoteText {
         }
     }
 
-    /// The note that libnvJitLink of a release would write: for comparing files, never the default.
-    pub fn nvjitlink(release: &Release) -> Self {
+    /// The note that this build of libnvJitLink would write: for comparing files, never the default.
+    pub fn nvjitlink(build: &Build) -> Self {
         ToolNoteText {
             object: "in-memory-ELF-image".into(),
             tool: "nvJIT API".into(),
-            version: release.nvjitlink.version_text.into(),
-            build: release.nvjitlink.build_text.into(),
+            version: build.version_text.into(),
+            build: build.build_text.into(),
             options: "JIT API Command Line Options".into(),
         }
     }

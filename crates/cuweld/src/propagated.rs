@@ -70,17 +70,17 @@ static ROWS: [Option<u8>; 256] = {
 /// the value or the numbers of symbols; all others stay as they are.
 pub fn is_of_wrong_form(record: &Record<'_>) -> bool {
     let is_sized = record.format == format::SIZED;
-    let fits = match FORMS[usize::from(record.attribute.0)] {
-        Form::Any => matches!(record.format, format::NO_VALUE..=format::SIZED),
-        Form::Short => matches!(record.format, format::NO_VALUE..=format::HALF),
-        Form::Payload { least } => is_sized && record.payload.len() >= usize::from(least),
+    let fits = match RECORD_SHAPES[usize::from(record.attribute.0)] {
+        RecordShape::Any => matches!(record.format, format::NO_VALUE..=format::SIZED),
+        RecordShape::Short => matches!(record.format, format::NO_VALUE..=format::HALF),
+        RecordShape::Payload { least } => is_sized && record.payload.len() >= usize::from(least),
     };
     !fits
 }
 
 /// What records of an attribute have to look like.
 #[derive(Copy, Clone)]
-enum Form {
+enum RecordShape {
     Any,
     /// Without a payload.
     Short,
@@ -90,27 +90,28 @@ enum Form {
     },
 }
 
-/// The forms of attributes, by their numbers.
-static FORMS: [Form; 256] = {
-    let mut table = [Form::Any; 256];
+/// The shapes of records of attributes, by their numbers.
+static RECORD_SHAPES: [RecordShape; 256] = {
+    let mut table = [RecordShape::Any; 256];
     let mut row = 0;
     while row < ATTRIBUTES.len() {
         if !matches!(ATTRIBUTES[row].symbols, Symbols::None) {
-            table[ATTRIBUTES[row].attribute.0 as usize] = Form::Payload { least: 4 };
+            table[ATTRIBUTES[row].attribute.0 as usize] = RecordShape::Payload { least: 4 };
         }
         row += 1;
     }
     row = 0;
     while row < PROPAGATED.len() {
         let PropagatedAttribute { attribute, format, .. } = PROPAGATED[row];
-        table[attribute.0 as usize] = if format == format::SIZED { Form::Payload { least: 0 } } else { Form::Short };
+        table[attribute.0 as usize] =
+            if format == format::SIZED { RecordShape::Payload { least: 0 } } else { RecordShape::Short };
         row += 1;
     }
     // A function and a number.
-    table[Attribute::REGCOUNT.0 as usize] = Form::Payload { least: 8 };
-    table[Attribute::FRAME_SIZE.0 as usize] = Form::Payload { least: 8 };
-    table[Attribute::MIN_STACK_SIZE.0 as usize] = Form::Payload { least: 8 };
-    table[Attribute::SYNC_STACK.0 as usize] = Form::Short;
-    table[Attribute::SPARSE_MMA_MASK.0 as usize] = Form::Short;
+    table[Attribute::REGCOUNT.0 as usize] = RecordShape::Payload { least: 8 };
+    table[Attribute::FRAME_SIZE.0 as usize] = RecordShape::Payload { least: 8 };
+    table[Attribute::MIN_STACK_SIZE.0 as usize] = RecordShape::Payload { least: 8 };
+    table[Attribute::SYNC_STACK.0 as usize] = RecordShape::Short;
+    table[Attribute::SPARSE_MMA_MASK.0 as usize] = RecordShape::Short;
     table
 };

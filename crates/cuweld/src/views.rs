@@ -11,7 +11,7 @@
 //!
 //! # How an object holds them
 //!
-//! Nearly every section exists twice, under names and types that [`PAIRS`] translates: `.text.f` has a twin
+//! Nearly every section exists twice, under names and types that [`PAIRS`] translates: `.text.f` has a counterpart
 //! `.nv.capmerc.text.f`, `.nv.info.f` a twin `.nv.merc.nv.info.f`, `.symtab` a twin `.nv.merc.symtab`, and so on. Sections that are
 //! the same in both (notes, call graph, shared memory, zero-initialised variables) exist once. The n-th symbol of one symbol
 //! table is the n-th of the other, so symbol numbers in records and relocations are the same in both views. Offsets are not: code has other

@@ -4,7 +4,7 @@
 
 use cuweld::imitations::Imitations;
 use cuweld::options::{KernelRoots, Options, OutputKind, ReleaseChoice, ToolNoteText};
-use cuweld::release::Release;
+use cuweld::release::ToolBuild;
 use cuweld::target::Target;
 use cuweld::{Added, Linker};
 use std::fs;
@@ -35,13 +35,13 @@ fn tests() -> PathBuf {
 
 #[test]
 fn files_of_13_5_are_those_of_its_library() -> Result<()> {
-    let release = Release::by_name("13.5").ok_or("no release")?;
+    let ToolBuild { release, build, .. } = ToolBuild::by_name("nvjitlink-13.5").ok_or("no release")?;
     for (folder, arch, change) in LINKS {
         let mut options = Options {
             kernels: KernelRoots::All,
             release: ReleaseChoice::Exactly(release),
-            imitations: Imitations::of(release),
-            note: ToolNoteText::nvjitlink(release),
+            imitations: Imitations::of(build),
+            note: ToolNoteText::nvjitlink(build),
             ..Options::new(Target::by_name(arch).ok_or("no target")?)
         };
         change(&mut options);

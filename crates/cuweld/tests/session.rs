@@ -1,11 +1,11 @@
 //! A link through the library: the same kernels as the program keeps, phases in order, and an early end.
 
-use cuweld::diagnostics::Failure;
+use cuweld::diagnostics::{Failure, Report};
 use cuweld::inputs::lower::Compilers;
 use cuweld::observer::{Observer, Phase};
 use cuweld::options::{KernelRoots, Options};
 use cuweld::target::Target;
-use cuweld::{Linked, Linker, kernels};
+use cuweld::{Demand, Input, Linked, Linker, kernels};
 use std::ops::ControlFlow;
 
 const A: &[u8] = include_bytes!("../../../tests/cases/host_objects/inputs/sm_90/a.o");
@@ -58,6 +58,19 @@ fn inputs_that_are_added_in_case_they_are_needed_are_left_out_otherwise() -> Res
     linker.add_if_needed("kernel.cubin", include_bytes!("../../../examples/two_units/kernel.cubin"))?;
     linker.add_if_needed("scale.cubin", include_bytes!("../../../examples/two_units/scale.cubin"))?;
     assert!(names(&linker.link()?)?.is_empty());
+    Ok(())
+}
+
+/// What `-u` asks for may be a function of the device runtime library, although no object mentions it.
+#[test]
+fn the_device_runtime_library_takes_part_if_a_function_of_it_is_asked_for() -> Result<(), Box<dyn std::error::Error>> {
+    let library = Input::new("scale.cubin", include_bytes!("../../../examples/two_units/scale.cubin"));
+    let inputs = [Input { demand: Demand::Runtime, ..library }];
+    for (name, is_there) in [("_Z5scalef", true), ("nothing", false)] {
+        let options = Options { keep: vec![name.into()], ..Options::new(Target::by_name("sm_90").ok_or("not a target")?) };
+        let mut report = Report::default();
+        assert_eq!(cuweld::link(&inputs, &options, &mut report, &mut ()).is_ok(), is_there, "{name}");
+    }
     Ok(())
 }
 

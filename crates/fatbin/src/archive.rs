@@ -33,7 +33,7 @@ pub const MAGIC: &[u8] = b"!<arch>\n";
 /// The first bytes of a thin archive.
 pub const THIN_MAGIC: &[u8] = b"!<thin>\n";
 
-/// How many archives may be nested in one another. Nobody nests more than two; endless nesting is an attack.
+/// How many archives may be nested in one another. Archives in use nest two deep at most; endless nesting is an attack.
 pub const MAX_DEPTH: u8 = 8;
 
 const HEADER_SIZE: u64 = 60;

@@ -14,6 +14,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use cubin::release::Release;
 use cubin::target::{Target, Variant};
 
 use crate::entry::{Architecture, EntryKind};
@@ -44,12 +45,20 @@ pub enum Choice {
 const EXACT_WITH_LTO: Architecture = Architecture { number: 90, variant: Variant::Accelerated };
 
 /// What else the choice depends on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Circumstances {
     /// Link-time optimization was asked for.
     pub lto: bool,
     /// Machine code for a variant `a` is taken for the same GPU's other variants, as CUDA 13.0 does.
     pub accelerated_for_plain: bool,
+    /// The release whose linker chooses.
+    pub release: &'static Release,
+}
+
+impl Default for Circumstances {
+    fn default() -> Self {
+        Self { lto: false, accelerated_for_plain: false, release: Release::newest() }
+    }
 }
 
 /// Chooses the entry for `target`.
@@ -82,7 +91,8 @@ pub fn choose(entries: &[Description], target: &Target, circumstances: Circumsta
     }
 }
 
-fn usable(entry: &Description, target: &Target, Circumstances { lto, accelerated_for_plain }: Circumstances) -> bool {
+fn usable(entry: &Description, target: &Target, circumstances: Circumstances) -> bool {
+    let Circumstances { lto, accelerated_for_plain, release } = circumstances;
     let Architecture { number, variant } = entry.architecture;
     let accelerated = variant == Variant::Accelerated;
     let suits = match entry.kind {
@@ -90,7 +100,7 @@ fn usable(entry: &Description, target: &Target, Circumstances { lto, accelerated
             number == target.number && target.variant == Variant::Accelerated
         }
         EntryKind::Cubin => {
-            target.accepts(number, accelerated) || (accelerated_for_plain && accelerated && number == target.number)
+            target.accepts(number, accelerated, release) || (accelerated_for_plain && accelerated && number == target.number)
         }
         EntryKind::Ptx | EntryKind::LtoIr => {
             let known = Target::is_retired(number) || Target::all().iter().any(|other| other.number == number);

@@ -227,7 +227,7 @@ impl<'data> Entry<'data> {
     }
 }
 
-/// The variant that flags speak of.
+/// The variant that flags select.
 fn variant(flags: Flags) -> Variant {
     if flags.contains(Flags::ACCELERATED) {
         Variant::Accelerated

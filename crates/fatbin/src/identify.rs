@@ -62,7 +62,7 @@ pub enum ByteOrder {
 
 /// What an ELF file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum ElfType {
     /// Input of a linker.
     Relocatable,
     /// A program.
@@ -81,7 +81,7 @@ pub struct HostElf {
     /// Byte order.
     pub byte_order: ByteOrder,
     /// What it is for.
-    pub form: Form,
+    pub kind: ElfType,
     /// ELF's number of its processor: 62 is x86-64, 183 is AArch64.
     pub machine: u16,
 }
@@ -145,7 +145,7 @@ fn identify_elf(bytes: &[u8]) -> Option<Kind> {
         _ => return None,
     };
     // Type and machine are at the same place in both classes.
-    let form = number(*bytes.get(16..)?.first_chunk()?);
+    let kind = number(*bytes.get(16..)?.first_chunk()?);
     let machine = number(*bytes.get(18..)?.first_chunk()?);
     // A file by the rules for device code, whose machine was damaged, is no host's.
     let is_by_device_rules = matches!(
@@ -155,13 +155,13 @@ fn identify_elf(bytes: &[u8]) -> Option<Kind> {
     if machine == elf::EM_CUDA || is_by_device_rules {
         return Some(Kind::Cubin(class));
     }
-    let form = match form {
-        elf::ET_REL => Form::Relocatable,
-        elf::ET_EXEC => Form::Executable,
-        ET_DYN => Form::Shared,
-        other => Form::Other(other),
+    let kind = match kind {
+        elf::ET_REL => ElfType::Relocatable,
+        elf::ET_EXEC => ElfType::Executable,
+        ET_DYN => ElfType::Shared,
+        other => ElfType::Other(other),
     };
-    Some(Kind::HostElf(HostElf { class, byte_order, form, machine }))
+    Some(Kind::HostElf(HostElf { class, byte_order, kind, machine }))
 }
 
 /// Whether the first thing that is neither blank nor a comment is `.version`, with which all PTX begins.
@@ -255,13 +255,13 @@ impl fmt::Display for HostElf {
             ByteOrder::Little => "little-endian",
             ByteOrder::Big => "big-endian",
         };
-        let form = match self.form {
-            Form::Relocatable => "object",
-            Form::Executable => "program",
-            Form::Shared => "shared library",
-            Form::Other(_) => "file",
+        let kind = match self.kind {
+            ElfType::Relocatable => "object",
+            ElfType::Executable => "program",
+            ElfType::Shared => "shared library",
+            ElfType::Other(_) => "file",
         };
-        write!(out, "a {} {order} ELF {form} for ", self.class)?;
+        write!(out, "a {} {order} ELF {kind} for ", self.class)?;
         match self.machine {
             3 => out.write_str("x86"),
             62 => out.write_str("x86-64"),

@@ -17,7 +17,7 @@
 mod embedded;
 mod ptx;
 
-pub use embedded::{Embedded, Form, Wrapper};
+pub use embedded::{Embedded, SourceStyle, Wrapper};
 
 use std::borrow::Cow;
 use std::io;

@@ -1,5 +1,6 @@
 //! The choice of an entry, against tables of what the reference linker chooses.
 
+use cubin::release::Release;
 use cubin::target::{Target, Variant};
 use fatbin::choose::{Choice, Circumstances, Description, choose, inventory};
 use fatbin::entry::{Architecture, EntryKind};
@@ -11,7 +12,7 @@ fn targets_of_13_0() -> impl Iterator<Item = &'static Target> {
 
 /// As CUDA 13.0 chooses.
 fn as_13_0(lto: bool) -> Circumstances {
-    Circumstances { lto, accelerated_for_plain: true }
+    Circumstances { lto, accelerated_for_plain: true, release: Release::oldest() }
 }
 
 fn describe(name: &str) -> Description {

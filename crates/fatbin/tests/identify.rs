@@ -1,21 +1,21 @@
 //! Telling formats from bytes.
 
 use fatbin::Kind;
-use fatbin::identify::{ByteOrder, Class, CoffMachine, Form, HostElf, identify, is_ptx};
+use fatbin::identify::{ByteOrder, Class, CoffMachine, ElfType, HostElf, identify, is_ptx};
 
 /// The first 20 bytes of an ELF file.
-fn elf(class: u8, order: u8, form: u16, machine: u16) -> Vec<u8> {
+fn elf(class: u8, order: u8, kind: u16, machine: u16) -> Vec<u8> {
     let mut bytes = b"\x7fELF".to_vec();
     bytes.extend([class, order, 1]);
     bytes.resize(16, 0);
-    for number in [form, machine] {
+    for number in [kind, machine] {
         bytes.extend(if order == 2 { number.to_be_bytes() } else { number.to_le_bytes() });
     }
     bytes
 }
 
-fn host(class: Class, byte_order: ByteOrder, form: Form, machine: u16) -> Kind {
-    Kind::HostElf(HostElf { class, byte_order, form, machine })
+fn host(class: Class, byte_order: ByteOrder, kind: ElfType, machine: u16) -> Kind {
+    Kind::HostElf(HostElf { class, byte_order, kind, machine })
 }
 
 /// A COFF header with `sections` section headers after it.
@@ -32,7 +32,7 @@ fn coff(machine: u16, sections: u16, optional_header: u16) -> Vec<u8> {
 fn every_format_is_told_by_its_first_bytes() {
     use ByteOrder::{Big, Little};
     use Class::{Bits32, Bits64};
-    use Form::{Executable, Other, Relocatable, Shared};
+    use ElfType::{Executable, Other, Relocatable, Shared};
     let import = [0, 0, 0xff, 0xff, 0, 0, 0x64, 0x86];
     let rows: Vec<(Vec<u8>, Kind)> = vec![
         (b"".to_vec(), Kind::Empty),

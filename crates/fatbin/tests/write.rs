@@ -2,7 +2,7 @@
 
 use cubin::target::Variant;
 use fatbin::entry::{Architecture, EntryKind, Flags};
-use fatbin::write::{Builder, Compression, Embedded, Form, Host, Mode, Settings, Unfit, Wrapper};
+use fatbin::write::{Builder, Compression, Embedded, Host, Mode, Settings, SourceStyle, Unfit, Wrapper};
 use fatbin::{Entry, Fatbin};
 
 const STORED: &[u8] = include_bytes!("data/stored.fatbin");
@@ -95,7 +95,7 @@ fn what_does_not_fit_is_refused() {
 
 #[test]
 fn source_for_microsofts_compiler() {
-    let source = Embedded { fatbin: &[1; 36], wrapper: Wrapper::Unit, form: Form::Windows }.source();
+    let source = Embedded { fatbin: &[1; 36], wrapper: Wrapper::Unit, style: SourceStyle::Windows }.source();
     let number = "0x0101010101010101ull";
     assert_eq!(
         source.replace("\r\n", "|"),

@@ -59,7 +59,7 @@ impl Refused {
 
 /// How an option is recognized.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Form {
+enum Spelling {
     /// It is this word.
     Word,
     /// It starts with this word.
@@ -87,13 +87,13 @@ enum Effect {
 }
 
 use Effect::{Set, Try};
-use Form::{FullValue, Start, Value, Word};
+use Spelling::{FullValue, Start, Value, Word};
 
 /// Options that only the toolkit's own library understands.
 const PASS_ON: Effect = Set(|wanted, given| wanted.library.push(given.option.into()));
 
 /// Every option. The first row that fits counts.
-const OPTIONS: &[(&str, Form, Effect)] = &[
+const OPTIONS: &[(&str, Spelling, Effect)] = &[
     ("-arch", FullValue, Try(set_architecture)),
     ("-maxrregcount", FullValue, Set(limit_registers)),
     ("-Ofc", FullValue, Try(compile_fast)),
@@ -145,14 +145,14 @@ pub fn read(options: &[String]) -> Result<Wanted, Refused> {
 
 fn read_one(wanted: &mut Wanted, option: &str) -> Result<(), Refused> {
     let value_of = |name: &str| option.strip_prefix(name)?.strip_prefix('=');
-    let fits = |(name, form, _): &&(&str, Form, Effect)| match form {
+    let fits = |(name, spelling, _): &&(&str, Spelling, Effect)| match spelling {
         Word => option == *name,
         Start => option.starts_with(name),
         Value | FullValue => value_of(name).is_some(),
     };
-    let Some((name, form, effect)) = OPTIONS.iter().find(fits) else { return Err(unrecognized(option)) };
+    let Some((name, spelling, effect)) = OPTIONS.iter().find(fits) else { return Err(unrecognized(option)) };
     let value = value_of(name).unwrap_or_default();
-    if *form == FullValue && value.is_empty() {
+    if *spelling == FullValue && value.is_empty() {
         return Err(Refused::missing_value(option));
     }
     let given = Given { option, value };

@@ -3,7 +3,7 @@
 //! Without a word it is the newest of CUDA 13, or of CUDA 12 where this library takes that one's place (the feature `cuda12`). A
 //! variable asks for another, and for its own bytes.
 
-use cuweld::release::{Release, Tool};
+use cuweld::release::{Release, Tool, ToolBuild};
 
 /// The variables that name the tool whose images to make, as in `nvjitlink-13.4.92`, so that they can be compared with that tool's.
 const COMPATIBILITY_VARIABLES: [&str; 2] = ["CUWELD_COMPAT", "CUWELD_NOTE_AS"];
@@ -16,19 +16,21 @@ fn named() -> Option<(&'static str, String)> {
 
 /// What is wrong with them: a tool that nobody knows.
 pub fn unknown_tool() -> Option<String> {
-    let (variable, name) = named().filter(|(_, name)| Release::of_tool(name).is_none())?;
-    Some(format!("'{name}' is no value of the environment variable {variable}"))
+    let (variable, name) = named().filter(|(_, name)| ToolBuild::by_name(name).is_none())?;
+    let known = Tool::NvJitLink.build_names().join(", ");
+    Some(format!("'{name}' is no value of the environment variable {variable}; possible values are {known}"))
 }
 
-/// The release of libnvJitLink whose images are to come out.
-pub fn imitated() -> Option<&'static Release> {
+/// The build of libnvJitLink whose images are to come out.
+pub fn imitated() -> Option<ToolBuild> {
     let (_, named) = named()?;
-    Release::of_tool(&named).filter(|(tool, _)| *tool == Tool::NvJitLink).map(|(_, release)| release)
+    ToolBuild::by_name(&named).filter(|known| known.tool == Tool::NvJitLink)
 }
 
 /// The release whose version and words programs get.
 pub fn spoken() -> &'static Release {
-    imitated().unwrap_or(if cfg!(feature = "cuda12") { Release::cuda_12() } else { Release::newest() })
+    let usual = if cfg!(feature = "cuda12") { Release::cuda_12() } else { Release::newest() };
+    imitated().map_or(usual, |known| known.release)
 }
 
 /// The oldest release that images are made like: they follow the newest that an input names.

@@ -2,6 +2,7 @@
 
 use crate::kind::{self, InputKind};
 use crate::logs::Logs;
+use crate::memory;
 use crate::options::{self, Wanted};
 use crate::release;
 use crate::result::Outcome;
@@ -113,27 +114,47 @@ impl Session {
     /// Creates a link. `own_create` is where this library's `nvJitLinkCreate` is, so that it does not take itself for the toolkit's.
     pub fn create(options: &[String], own_create: usize) -> (Self, Outcome) {
         let mut session = Session { logs: Logs::default(), state: State::Refused, created: Instant::now() };
+        let outcome = session.where_memory_lasts(|session| session.begin(options, own_create));
+        (session, outcome)
+    }
+
+    fn begin(&mut self, options: &[String], own_create: usize) -> Outcome {
         if let Some(text) = release::unknown_tool() {
-            session.logs.error(&text);
-            return (session, Outcome::UnrecognizedOption);
+            self.logs.error(&text);
+            return Outcome::UnrecognizedOption;
         }
         match options::read(options) {
             Ok(wanted) => {
                 if let Some(link) = Link::new(wanted, own_create) {
-                    session.state = State::Open(Box::new(link));
-                    return (session, Outcome::Success);
+                    self.state = State::Open(Box::new(link));
+                    return Outcome::Success;
                 }
-                (session, Outcome::MissingArchitecture)
+                Outcome::MissingArchitecture
             }
             Err(refused) => {
-                refused.text.iter().for_each(|text| session.logs.error(text));
-                (session, refused.outcome)
+                refused.text.iter().for_each(|text| self.logs.error(text));
+                refused.outcome
             }
         }
     }
 
+    /// Does something for a link, and gives the link up if the memory for it runs out.
+    fn where_memory_lasts(&mut self, work: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
+        let watch = memory::watch();
+        let outcome = work(self);
+        if !watch.has_seen_shortage() {
+            return outcome;
+        }
+        self.give_up("there is not enough memory");
+        Outcome::Internal
+    }
+
     /// Adds an input.
     pub fn add(&mut self, kind: c_int, bytes: &[u8], name: Option<&str>) -> Outcome {
+        self.where_memory_lasts(|session| session.take(kind, bytes, name))
+    }
+
+    fn take(&mut self, kind: c_int, bytes: &[u8], name: Option<&str>) -> Outcome {
         let shown = name.unwrap_or("(null)");
         let Some(kind) = InputKind::from_number(kind) else {
             self.logs.error(&format!("unsupported input type: {shown}"));
@@ -161,7 +182,6 @@ impl Session {
         // An input is copied, and read into tables.
         link.given = link.given.saturating_add(bytes.len());
         if !has_room(bytes.len()) {
-            self.give_up("there is not enough memory");
             return Outcome::Internal;
         }
         let added = link.add(shown, bytes);
@@ -180,24 +200,27 @@ impl Session {
 
     /// Adds a file.
     pub fn add_file(&mut self, kind: c_int, name: &str) -> Outcome {
-        match read(name) {
+        self.where_memory_lasts(|session| match read(name) {
             Ok(bytes) if bytes.is_empty() => {
-                self.logs.error(&format!("bad input: {name}"));
+                session.logs.error(&format!("bad input: {name}"));
                 Outcome::InvalidInput
             }
-            Ok(bytes) => self.add(kind, &bytes, Some(name)),
+            Ok(bytes) => session.take(kind, &bytes, Some(name)),
             Err(_) => {
-                self.logs.error(&format!("no such file: {name}"));
+                session.logs.error(&format!("no such file: {name}"));
                 Outcome::InvalidInput
             }
-        }
+        })
     }
 
     /// Links.
     pub fn complete(&mut self) -> Outcome {
+        self.where_memory_lasts(Self::link)
+    }
+
+    fn link(&mut self) -> Outcome {
         let State::Open(link) = &mut self.state else { return Outcome::Internal };
         if !has_room(link.given) {
-            self.give_up("there is not enough memory");
             return Outcome::Internal;
         }
         let start = Instant::now();
@@ -237,18 +260,18 @@ impl Session {
         }
     }
 
-    /// Ends a link that went wrong in a way that nobody foresaw.
+    /// Ends a link that panicked.
     pub fn give_up(&mut self, problem: &str) {
         self.state = State::Completed { product: None, asked_for: AskedFor::default() };
         self.logs.error(&format!("ERROR NVJITLINK_ERROR_INTERNAL: {problem}"));
     }
 }
 
-/// Whether there is as much memory as it takes to link this many bytes. Where memory ends in the middle of a link, so does the program.
+/// Whether there is as much memory as it takes to link this many bytes. If not, that counts as a shortage.
 fn has_room(bytes: usize) -> bool {
     const LEAST: usize = 1 << 20;
     const TIMES: usize = 4;
-    Vec::<u8>::new().try_reserve_exact(bytes.saturating_mul(TIMES).saturating_add(LEAST)).is_ok()
+    memory::is_there(bytes.saturating_mul(TIMES).saturating_add(LEAST))
 }
 
 /// A log with the NUL that ends it.
@@ -333,7 +356,7 @@ impl Link {
                 result
             };
             let compilers = Compilers { optimize: &optimize, ..*compilers };
-            threads::run(|| self.linker.link_with(&compilers))
+            threads::run(|| self.linker.link_observed(&compilers, &mut memory::watch()))
         });
         let aside = aside.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(duration) = aside.optimized_in.filter(|_| self.wanted.time) {
@@ -417,11 +440,11 @@ fn link_options(wanted: &Wanted) -> Option<Options> {
             false => KernelRoots::All,
         },
         stack_warning_per_call: true,
-        release: imitated.map_or(ReleaseChoice::AtLeast(release::first()), ReleaseChoice::Exactly),
+        release: imitated.map_or(ReleaseChoice::AtLeast(release::first()), |known| ReleaseChoice::Exactly(known.release)),
         // The library takes whole programs of all releases.
         imitations: imitated
-            .map_or(Imitations::NONE, |release| Imitations::of(release).without(Imitation::WholeProgramsOfOneRelease)),
-        note: imitated.map_or_else(|| ToolNoteText::cuweld("JIT"), ToolNoteText::nvjitlink),
+            .map_or(Imitations::NONE, |known| Imitations::of(known.build).without(Imitation::WholeProgramsOfOneRelease)),
+        note: imitated.map_or_else(|| ToolNoteText::cuweld("JIT"), |known| ToolNoteText::nvjitlink(known.build)),
         ..Options::new(architecture.target)
     })
 }

@@ -28,7 +28,7 @@ pub fn find(
     tools: &Tools,
 ) -> Result<Option<Vec<Imitation>>, String> {
     let imitating = link_without(&[], arguments, folder, tools)?;
-    if let Verdict::Different(_) = judge(outcomes.expected.clone(), &imitating, outcomes.inputs, tools.release) {
+    if let Verdict::Different(_) = judge(outcomes.expected.clone(), &imitating, outcomes.inputs, tools.known.release) {
         return find_refusal(&Outcomes { found: &imitating, ..*outcomes }, arguments, folder, tools);
     }
     // Without one row code may stay that others say something of, so that their effects show only then.
@@ -73,5 +73,5 @@ pub fn find_refusal(
 }
 
 fn link_without(rows: &[Imitation], arguments: &[String], folder: &Path, tools: &Tools) -> Result<Outcome, String> {
-    link_as(&tools.candidate, &Signature::Without(tools.release, rows.to_vec()), arguments, folder, "imitating")
+    link_as(&tools.candidate, &Signature::Without(tools.known, rows.to_vec()), arguments, folder, "imitating")
 }

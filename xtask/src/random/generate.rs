@@ -7,8 +7,8 @@
 use super::classes::{CLASSES, Classes};
 use super::mistakes;
 use super::model::{
-    Action, Alias, Assembler, DebugInfo, Form, Function, FunctionRef, Initial, Linkage, Pointer, Program, Role, Shape, Signature,
-    Space, SystemCall, Unit, Variable, VariableRef,
+    Action, Alias, Assembler, DebugInfo, Function, FunctionRef, Initial, Linkage, Pointer, Program, Role, Shape, Signature,
+    Space, SystemCall, Unit, UnitKind, Variable, VariableRef,
 };
 use super::rng::Rng;
 use super::unified;
@@ -105,10 +105,10 @@ pub fn program(seed: u64, targets: &[&'static str], classes: &Classes) -> Progra
     let mut program = Program { target, units: Vec::new(), options: Vec::new(), index: None };
     for index in 0..count {
         program.units.push(unit(&mut rng, index, target, &plan, classes));
-        program.units[index].form = match is_whole {
-            true => Form::WholeProgram,
-            false if classes.has("position-independent") && rng.chance(60) => Form::PositionIndependent,
-            false => Form::Relocatable,
+        program.units[index].kind = match is_whole {
+            true => UnitKind::WholeProgram,
+            false if classes.has("position-independent") && rng.chance(60) => UnitKind::PositionIndependent,
+            false => UnitKind::Relocatable,
         };
         // With full debug information, compilers leave the shared memory of whole programs to the linker, and the reference writes symbol
         // tables without their first entry then.

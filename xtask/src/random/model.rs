@@ -67,7 +67,7 @@ pub struct Unit {
     /// Who assembles it.
     pub assembler: Assembler,
     /// How it is assembled.
-    pub form: Form,
+    pub kind: UnitKind,
     /// Line tables or full debug information.
     pub debug: DebugInfo,
     /// Whether textures and samplers are separate (`texmode_independent`).
@@ -84,7 +84,7 @@ pub struct Unit {
 
 /// How a unit is assembled.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Form {
+pub enum UnitKind {
     /// To be linked with others.
     #[default]
     Relocatable,

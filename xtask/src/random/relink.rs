@@ -47,9 +47,9 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
         return Ok(different(folder, "relocatable link", &joined.messages));
     }
     let found = link_as(ours, &Signature::Own, &steps[1], folder, "final")?;
-    let imitated = link_as(ours, &Signature::Reference(tools.release), &steps[1], folder, "candidate")?;
-    let expected = link_as(theirs, &Signature::Reference(tools.release), &steps[1], folder, "reference")?;
-    let reference_direct = link_as(theirs, &Signature::Reference(tools.release), &steps[2], folder, "reference-direct")?;
+    let imitated = link_as(ours, &Signature::Reference(tools.known), &steps[1], folder, "candidate")?;
+    let expected = link_as(theirs, &Signature::Reference(tools.known), &steps[1], folder, "reference")?;
+    let reference_direct = link_as(theirs, &Signature::Reference(tools.known), &steps[2], folder, "reference-direct")?;
     // There are programs that the reference fails to link.
     let is_judge = reference_direct.status == Some(0);
     if let Some(difference) = difference::between(&expected, &imitated).filter(|_| is_judge) {

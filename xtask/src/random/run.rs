@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cubin::release::{Release, Tool};
+use cubin::release::{Release, ToolBuild};
 use cubin_diff::signature::{self, CUWELD, signed_as};
 use cuweld::imitations::Imitation;
 
@@ -15,7 +15,7 @@ use super::documented;
 use super::emit;
 use super::explained;
 use super::leftovers;
-use super::model::{Assembler, DebugInfo, Form, Program, Unit};
+use super::model::{Assembler, DebugInfo, Program, Unit, UnitKind};
 use super::recoded::{Recoded, recoded};
 use super::relink;
 use super::unified;
@@ -40,8 +40,8 @@ pub struct Tools {
     pub candidate: PathBuf,
     /// Words that every link gets.
     pub options: Vec<String>,
-    /// The release of the reference.
-    pub release: &'static Release,
+    /// The build of the reference.
+    pub known: ToolBuild,
     /// How the linker under test works: as the reference does, or as it does for everyone.
     pub signature: Signature,
     /// Whether some units are joined by a relocatable link first, and the result is compared with a direct link.
@@ -101,17 +101,16 @@ pub fn compare(program: &Program, folder: &Path, tools: &Tools) -> Result<Verdic
     }
     fs::write(folder.join("replay.sh"), replay_script(program, &tools.signature, &arguments))
         .map_err(|error| format!("{}: {error}", folder.display()))?;
-    let expected = link_as(&tools.reference, &Signature::Reference(tools.release), &arguments, folder, "reference")?;
+    let expected = link_as(&tools.reference, &Signature::Reference(tools.known), &arguments, folder, "reference")?;
     let mut found = link_as(&tools.candidate, &tools.signature, &arguments, folder, "candidate")?;
     if let (Signature::Own, Some(output)) = (&tools.signature, &mut found.output) {
         // Whoever signed it, the rest must be the same.
-        let build = tools.release.build(Tool::Nvlink).ok_or("the release has no known program")?;
-        *output = signed_as(output, CUWELD, signature::Signature::nvlink(build))
+        *output = signed_as(output, CUWELD, signature::Signature::nvlink(tools.known.build))
             .map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let inputs: Vec<Vec<u8>> =
         program.units.iter().filter_map(|unit| fs::read(folder.join(format!("{}.cubin", unit.name))).ok()).collect();
-    match judge(expected.clone(), &found, &inputs, tools.release) {
+    match judge(expected.clone(), &found, &inputs, tools.known.release) {
         Verdict::Different(difference) => {
             let outcomes = documented::Outcomes { expected: &expected, found: &found, inputs: &inputs };
             let documented = match tools.signature {
@@ -156,12 +155,12 @@ pub fn judge(mut expected: Outcome, found: &Outcome, inputs: &[Vec<u8>], release
 
 /// The words that the assembler gets for a unit.
 fn assembler_arguments(unit: &Unit) -> Vec<String> {
-    let form: &[&str] = match unit.form {
-        Form::Relocatable => &["-c"],
-        Form::PositionIndependent => &["-c", "-pic", "true"],
-        Form::WholeProgram => &["-ewp"],
+    let kind: &[&str] = match unit.kind {
+        UnitKind::Relocatable => &["-c"],
+        UnitKind::PositionIndependent => &["-c", "-pic", "true"],
+        UnitKind::WholeProgram => &["-ewp"],
     };
-    let mut words: Vec<String> = form.iter().map(|word| (*word).to_owned()).collect();
+    let mut words: Vec<String> = kind.iter().map(|word| (*word).to_owned()).collect();
     words.push(format!("-arch={}", unit.real_arch));
     match unit.debug {
         DebugInfo::None => {}
@@ -219,9 +218,7 @@ fn replay_script(program: &Program, signature: &Signature, arguments: &[String])
         script += &format!("{ptxas} {}\n", assembler_arguments(unit).join(" "));
     }
     let note = match signature {
-        Signature::Reference(release) | Signature::Without(release, _) => {
-            format!("CUWELD_COMPAT=nvlink-{} ", release.name)
-        }
+        Signature::Reference(known) | Signature::Without(known, _) => format!("CUWELD_COMPAT={} ", known.name()),
         Signature::Own => String::new(),
     };
     script += &format!("{note}\"${{1:-nvlink}}\" {}\n", arguments.join(" "));
@@ -231,10 +228,10 @@ fn replay_script(program: &Program, signature: &Signature, arguments: &[String])
 /// Whose name the linker under test signs with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Signature {
-    /// That of a release of the reference, to compare files: with its mistakes.
-    Reference(&'static Release),
+    /// That of a build of the reference, to compare files: with its mistakes.
+    Reference(ToolBuild),
     /// The same, but for some of the mistakes.
-    Without(&'static Release, Vec<Imitation>),
+    Without(ToolBuild, Vec<Imitation>),
     /// Its own.
     Own,
 }
@@ -248,8 +245,8 @@ pub fn link_as(linker: &Path, signature: &Signature, arguments: &[String], folde
     // Both streams go to one file: a pipe could fill up while we wait.
     let file = File::create(&text).map_err(failed)?;
     let mut command = Command::new(linker);
-    if let Signature::Reference(release) | Signature::Without(release, _) = signature {
-        command.env("CUWELD_COMPAT", format!("nvlink-{}", release.name));
+    if let Signature::Reference(known) | Signature::Without(known, _) = signature {
+        command.env("CUWELD_COMPAT", known.name());
     }
     if let Signature::Without(_, mistakes) = signature {
         let names: Vec<String> = mistakes.iter().map(|mistake| format!("{mistake:?}")).collect();

@@ -3,7 +3,7 @@
 //! Names are those that NVIDIA's tools print. Of the fields, those of the types that today's compilers use are known
 //! from code before and after a link; those of instruction encodings before sm_70 follow the names.
 
-use super::{Bits, Expression, Part, RelocationType, Row};
+use super::{Bits, Expression, KnownRelocationType, Part, RelocationType};
 
 /// Bits that hold the value.
 const fn value(first_bit: u8, width: u8) -> Bits {
@@ -36,8 +36,8 @@ macro_rules! relocations {
             $(#[doc = concat!("`", stringify!($name), "`")] pub const $name: Self = Self($base + $number);)*
         }
         $(#[$about])*
-        pub static $table: &[Row] = &[
-            $(Row {
+        pub static $table: &[KnownRelocationType] = &[
+            $(KnownRelocationType {
                 kind: RelocationType($base + $number),
                 name: stringify!($name),
                 expression: Expression::$expression $(($plain))?,

@@ -20,9 +20,6 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// The word that asks for it.
-pub const WORD: &str = "fatbin";
-
 /// The name under which the toolkit has it.
 pub const NAME: &str = "fatbinary";
 
@@ -69,7 +66,7 @@ fn make(arguments: &options::FatbinArguments) -> Result<(), String> {
         write(path, &fatbin)?;
     }
     if let Some(path) = &arguments.embedded {
-        let source = Embedded { fatbin: &fatbin, wrapper: arguments.wrapper, form: arguments.form }.source();
+        let source = Embedded { fatbin: &fatbin, wrapper: arguments.wrapper, style: arguments.style }.source();
         write(path, source.as_bytes())?;
     }
     Ok(())

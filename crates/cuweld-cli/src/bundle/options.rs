@@ -4,7 +4,7 @@ use crate::dlink::{MODES, one_of};
 use crate::options::split_options_file;
 use cubin::target::{Target, Variant};
 use fatbin::entry::Architecture;
-use fatbin::write::{Form, Host, Mode, Settings, Wrapper};
+use fatbin::write::{Host, Mode, Settings, SourceStyle, Wrapper};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub struct FatbinArguments {
     /// What the wrapper in the C source is like.
     pub wrapper: Wrapper,
     /// How the code stands in the C source.
-    pub form: Form,
+    pub style: SourceStyle,
     /// The entries.
     pub images: Vec<Image>,
 }
@@ -143,7 +143,7 @@ impl Asked {
             embedded: None,
             settings: Settings { host: Host::NATIVE, ..Settings::default() },
             wrapper: Wrapper::Program,
-            form: if Host::NATIVE == Host::Windows { Form::Windows } else { Form::Assembly },
+            style: if Host::NATIVE == Host::Windows { SourceStyle::Windows } else { SourceStyle::Assembly },
             images: Vec::new(),
         };
         let mut other = None;
@@ -181,7 +181,7 @@ fn read_words(
         };
         match meaning {
             Meaning::Address32 => return Err("there is no device code with 32-bit addresses any more (-32)".into()),
-            Meaning::AsArray => found.form = Form::Array,
+            Meaning::AsArray => found.style = SourceStyle::Array,
             Meaning::CommandLine => found.settings.options = value,
             Meaning::Compress if value == "false" => found.settings.compression.mode = Mode::None,
             Meaning::Compress | Meaning::Nothing => {}

@@ -9,7 +9,7 @@ use crate::compilers::compilers;
 use crate::inputs::{self, Files, RUNTIME_LIBRARY};
 use crate::libraries::Processor;
 use crate::link::{add_side_files, registrations, say_how_reading_went, trace_compilations};
-use crate::messages::{Messages, usage_diagnostic};
+use crate::messages::{Messages, new_report, usage_diagnostic};
 use crate::options::{
     Architecture, InputItem, InputSource, Invocation, LinkArguments, OptionsFiles, SideFiles, read_options_file,
 };
@@ -23,28 +23,25 @@ use crate::side_files;
 use crate::start::ExitCode;
 use crate::watch::Watch;
 use cubin::target::Target;
-use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report, WarningPolicy};
+use cuweld::diagnostics::{Diagnostic, Entry, Failure, Message, Report};
 use cuweld::inputs::{OpenInputs, Unknown};
 use cuweld::observer::{Observer, Outline, Phase};
 use cuweld::options::OnEmpty;
 use cuweld::trace::Trace;
 use cuweld_device_link::{Bundle, Machine, Program, Visibility, link_each};
 use cuweld_toolkit::{Compilation, Search};
-use fatbin::write::{Embedded, Form, Settings, Wrapper};
+use fatbin::write::{Embedded, Settings, SourceStyle, Wrapper};
 use options::{DeviceLinkArguments, Emit, HELP, Targets};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The word that asks for it.
-pub const WORD: &str = "dlink";
-
 /// Where the result goes if nothing is said: what nvcc does.
 const DEFAULT_OUTPUT: &str = "a_dlink.o";
 
 /// Links, prints what there is to say, and returns the status to end with.
-pub fn run(words: impl Iterator<Item = OsString>, messages: &Messages) -> ExitCode {
-    match device_link(words, messages) {
+pub fn run(words: Vec<OsString>, messages: &Messages) -> ExitCode {
+    match device_link(words.into_iter(), messages) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Stop::Said(status)) => status,
         Err(Stop::Usage(text)) => {
@@ -81,27 +78,27 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
     }
     let output = asked.output.clone().unwrap_or_else(|| DEFAULT_OUTPUT.into());
     let common = common_arguments(&mut asked, &output, messages)?;
+    messages.choose_colors(common.messages.colors);
     let renderer = messages.renderer(&common);
     bytes::report_with(&renderer);
-    let early = messages.show_found_while_reading(&renderer, &common.warnings);
-    let late: Vec<Entry> = early.map(|problem| Entry::Diagnostic(usage_diagnostic(problem))).collect();
-    messages.show(&renderer, &late);
+    let mut report = new_report(&common);
+    let late = messages.show_found_while_reading(&renderer, &common.warnings);
+    late.for_each(|warning| report.add(usage_diagnostic(warning)));
     refuse_what_is_of_one_link(&common)?;
 
     let mut trace = Trace::default();
     _ = trace.begin(Phase::Read);
     let files = read(&asked, &common);
     trace.end(Phase::Read);
-    let mut report = new_report(&common);
     let result = (|| {
         say_how_reading_went(&files, &mut report)?;
         files.check_outputs(&common, &mut report)?;
-        match &common.files.save_dir {
-            Some(folder) => save::save(folder, &Step::DeviceLink(&asked.repeated), &common, &files, &mut report),
-            None => Ok(()),
+        if let Some(folder) = &common.files.save_dir {
+            save::save(folder, &Step::DeviceLink(&asked.repeated), &common, &files, &mut report)?;
         }
+        report.checkpoint()
     })();
-    messages.show(&renderer, report.entries());
+    messages.show_report(&renderer, &mut report);
     result?;
 
     let raw = files.raw_inputs(true);
@@ -109,7 +106,9 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
     let opened = match OpenInputs::open(&raw, unknown) {
         Ok(opened) => opened,
         Err(message) => {
-            messages.show(&renderer, &[Entry::Diagnostic(Diagnostic::new(*message))]);
+            let mut report = new_report(&common);
+            report.add(Diagnostic::new(*message));
+            messages.show_report(&renderer, &mut report);
             return Err(Stop::Said(ExitCode::FAILURE));
         }
     };
@@ -125,7 +124,7 @@ fn device_link(words: impl Iterator<Item = OsString>, messages: &Messages) -> Re
     let mut report = new_report(&common);
     let written =
         write(&linked, &asked, &common, &opened, &output, &trace, &mut report).and_then(|()| files.check_unchanged(&mut report));
-    messages.show(&renderer, report.entries());
+    messages.show_report(&renderer, &mut report);
     Ok(written?)
 }
 
@@ -183,7 +182,7 @@ fn arguments_of_each(
         }
         let mut report = new_report(&arguments);
         let checked = check(&arguments, &mut report).and_then(|()| files.check_outputs(&arguments, &mut report));
-        messages.show(&messages.renderer(&arguments), report.entries());
+        messages.show_report(&messages.renderer(&arguments), &mut report);
         checked?;
         each.push(arguments);
     }
@@ -211,7 +210,7 @@ fn link(
     let mut report = new_report(common);
     let unified_index = side_files::read_unified_index(common.link.uidx_file.as_deref(), &mut report);
     let host_section = side_files::read_host_section(common.link.nv_host.as_deref(), &mut report);
-    messages.show(&messages.renderer(common), report.entries());
+    messages.show_report(&messages.renderer(common), &mut report);
     let (unified_index, host_section) = (unified_index?, host_section?);
     let ask = |(arguments, target): (&LinkArguments, &&'static Target)| {
         let mut request = request(arguments, messages, target, false);
@@ -232,8 +231,8 @@ fn link(
     let mut linked = Linked { compilations: compilers.done(), ..Linked::default() };
     trace_compilations(&linked.compilations, trace);
     let mut failed = None;
-    for (((result, report, watch), arguments), target) in results.into_iter().zip(each).zip(targets) {
-        messages.show(&messages.renderer(&arguments), report.entries());
+    for (((result, mut report, watch), arguments), target) in results.into_iter().zip(each).zip(targets) {
+        messages.show_report(&messages.renderer(&arguments), &mut report);
         match result {
             Ok(program) => linked.programs.push(program),
             Err(error) => failed = Some(error.failure()),
@@ -295,12 +294,6 @@ fn refuse_what_is_of_one_link(arguments: &LinkArguments) -> Result<(), Stop> {
         Some((_, name, why)) => Err(Stop::Usage(format!("{name} {why}: leave out the word dlink"))),
         None => Ok(()),
     }
-}
-
-fn new_report(arguments: &LinkArguments) -> Report {
-    let messages = &arguments.messages;
-    Report::new(WarningPolicy { silent: messages.disable_infos, as_errors: messages.warnings_as_errors })
-        .limit_errors(messages.error_limit.filter(|&most| most > 0).map(|most| most as usize))
 }
 
 /// Writes what was asked for.
@@ -372,7 +365,9 @@ fn add_bundle(
         Emit::Fatbin => bundle.fatbin().write_to(out),
         Emit::EmbeddedC => {
             let fatbin = bundle.fatbin().to_vec();
-            out.write_all(Embedded { fatbin: &fatbin, wrapper: Wrapper::Linked, form: Form::default() }.source().as_bytes())
+            out.write_all(
+                Embedded { fatbin: &fatbin, wrapper: Wrapper::Linked, style: SourceStyle::default() }.source().as_bytes(),
+            )
         }
         Emit::Object | Emit::Cubin => {
             let machine = asked.machine.or_else(|| opened.host_machine().and_then(Machine::by_number));

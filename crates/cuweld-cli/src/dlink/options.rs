@@ -37,7 +37,7 @@ pub struct DeviceLinkArguments {
     pub names_architectures: bool,
     /// What is left: the command line of a link for one GPU.
     pub link: Vec<OsString>,
-    /// What is not in that, once more: for whoever repeats the device link.
+    /// The arguments that are not in that, for the script that repeats the device link.
     pub repeated: Vec<OsString>,
 }
 
@@ -133,9 +133,9 @@ impl Meaning {
 }
 
 /// One row: names, whether a value follows, and what it means.
-type Row = (&'static [&'static str], bool, Meaning);
+type DeviceLinkOption = (&'static [&'static str], bool, Meaning);
 
-const ROWS: &[Row] = &[
+const ROWS: &[DeviceLinkOption] = &[
     (&["-arch", "--gpu-architecture"], true, Meaning::Architecture),
     (&["-code", "--gpu-code"], true, Meaning::Code),
     (&["-gencode", "--generate-code"], true, Meaning::GenerateCode),
@@ -182,7 +182,7 @@ const ROWS: &[Row] = &[
 const IGNORED: &[&str] = &["-O", "-D", "-I", "-Wl,", "-Wno-", "-Wall", "-Wextra", "-std=", "-fvisibility", "-march=", "-mtune="];
 
 /// A word that is an option, what it means, and its value, if it has one in it.
-fn find(word: &str) -> Option<(&'static Row, Option<&str>)> {
+fn find(word: &str) -> Option<(&'static DeviceLinkOption, Option<&str>)> {
     let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
     ROWS.iter().find(|(names, takes_value, _)| names.contains(&name) && (*takes_value || value.is_none())).map(|row| (row, value))
 }
@@ -211,7 +211,7 @@ impl DeviceLinkArguments {
 /// How options files are read.
 pub type ReadFile<'caller> = &'caller dyn Fn(&std::path::Path) -> std::io::Result<Vec<u8>>;
 
-/// How deep options files may be nested.
+/// How deep options files and options for other programs may be nested.
 const MAX_DEPTH: u8 = 8;
 
 struct Reader<'caller> {
@@ -264,7 +264,7 @@ impl Reader<'_> {
             Meaning::Compress => found.compression = one_of(value, COMPRESSIONS, "--compress")?,
             Meaning::CompressMode => found.compression.mode = one_of(value, MODES, "--compress-mode")?,
             Meaning::CompressAll => found.compression.all = true,
-            Meaning::ForFatbin => return self.read(value.split(',').map(OsString::from)),
+            Meaning::ForFatbin => return self.read_nested("-Xfatbin", value.split(',').map(OsString::from)),
             Meaning::ForLinker => found.link.extend(value.split(',').map(OsString::from)),
             Meaning::LineInfo => found.named_after_inputs = true,
             Meaning::DeviceDebug => {
@@ -286,13 +286,17 @@ impl Reader<'_> {
     }
 
     fn read_options_file(&mut self, file: &str) -> Result<(), String> {
-        if self.depth == MAX_DEPTH {
-            return Err(format!("options files are nested more than {MAX_DEPTH} deep: '{file}'"));
-        }
         let text = (self.read_file)(file.as_ref()).map_err(|error| format!("{file}: {error}"))?;
         let words = split_options_file(&text).ok_or_else(|| format!("{file}: a quotation mark is not closed"))?;
+        self.read_nested(file, words.into_iter())
+    }
+
+    fn read_nested(&mut self, source: &str, words: impl Iterator<Item = OsString>) -> Result<(), String> {
+        if self.depth == MAX_DEPTH {
+            return Err(format!("'{source}' is nested more than {MAX_DEPTH} deep"));
+        }
         self.depth += 1;
-        let result = self.read(words.into_iter());
+        let result = self.read(words);
         self.depth -= 1;
         result
     }

@@ -320,7 +320,7 @@ pub struct Messages {
     pub diagnostics: Option<DiagnosticsStyle>,
     /// When to use colours (`--color`); none to decide by the terminal.
     pub colors: Option<Colors>,
-    /// Stop after this many errors (`--error-limit`); 0 for no limit.
+    /// How many errors are shown at most (`--error-limit`); 0 for no limit.
     pub error_limit: Option<u32>,
     /// Print removed sections (`--print-gc-sections`).
     pub print_gc_sections: bool,

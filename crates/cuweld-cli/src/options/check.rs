@@ -113,7 +113,7 @@ fn conflict(first: &str, second: &str) -> Problem {
 
 /// An option's short name, as messages have it.
 fn name(id: Id) -> String {
-    table::rows().find(|row| row.id == id).map(table::Row::shortest).unwrap_or_default()
+    table::rows().find(|row| row.id == id).map(table::OptionRow::shortest).unwrap_or_default()
 }
 
 fn needs(id: Id, missing: &str) -> Problem {

@@ -1,7 +1,8 @@
 //! Completions of shells.
 
 use super::arguments::Generated;
-use super::table::{self, Origin, Row, Takes};
+use super::table::{self, OptionRow, Origin, Takes};
+use crate::commands::{COMMANDS, Command};
 use std::fmt::Write;
 
 /// The completions for a shell; nothing for what is not a shell.
@@ -14,12 +15,12 @@ pub fn completions(shell: Generated) -> String {
     }
 }
 
-fn offered() -> impl Iterator<Item = &'static Row> {
+fn offered() -> impl Iterator<Item = &'static OptionRow> {
     table::rows().filter(|row| row.origin != Origin::Undocumented)
 }
 
 /// An option's names with their dashes.
-fn names(row: &Row) -> Vec<String> {
+fn names(row: &OptionRow) -> Vec<String> {
     let short = row.short.map(|short| format!("-{short}"));
     [Some(format!("--{}", row.long)), short].into_iter().flatten().collect()
 }
@@ -38,15 +39,18 @@ fn bash() -> String {
          \x20   case $previous in\n{cases}    esac\n\
          \x20   if [[ ${{COMP_WORDS[1]}} == shim && $COMP_CWORD -gt 1 ]]; then\n\
          \x20       COMPREPLY=($(compgen -d -W '--help --whole --toolkit --messages' -- \"$current\"))\n\
+         \x20   elif [[ ${{COMP_WORDS[1]}} =~ ^(fatbin|report|compare)$ && $COMP_CWORD -gt 1 ]]; then\n\
+         \x20       COMPREPLY=($(compgen -f -W --help -- \"$current\"))\n\
          \x20   elif [[ $current == -* ]]; then\n\
          \x20       COMPREPLY=($(compgen -W '{}' -- \"$current\"))\n\
          \x20   else\n\
          \x20       COMPREPLY=($(compgen -f -- \"$current\"))\n\
-         \x20       [[ $COMP_CWORD == 1 && shim == $current* ]] && COMPREPLY+=(shim)\n\
+         \x20       [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W '{}' -- \"$current\"))\n\
          \x20   fi\n\
          }}\n\
          complete -o filenames -F _cuweld cuweld\n",
-        all.join(" ")
+        all.join(" "),
+        COMMANDS.map(|command| command.word).join(" ")
     )
 }
 
@@ -63,13 +67,16 @@ fn zsh() -> String {
             let _ = writeln!(text, "    '*{name}[{summary}]{value}' \\");
         }
     }
-    text.push_str("    '1:object or shim:{ _files; compadd shim }' \\\n    '*:object:_files'\n");
+    let words = COMMANDS.map(|command| command.word).join(" ");
+    _ = write!(text, "    '1:object or command:{{ _files; compadd {words} }}' \\\n    '*:object:_files'\n");
     text
 }
 
 fn fish() -> String {
-    let mut text =
-        String::from("complete -c cuweld -n __fish_use_subcommand -a shim -d 'Make a folder in which nvcc links with cuweld'\n");
+    let mut text = String::new();
+    for Command { word, summary, .. } in &COMMANDS {
+        _ = writeln!(text, "complete -c cuweld -n __fish_use_subcommand -a {word} -d '{summary}'");
+    }
     for row in offered() {
         let short = match row.short {
             Some(short) if short.len() == 1 => format!(" -s {short}"),
@@ -98,7 +105,9 @@ mod tests {
             for row in offered() {
                 assert!(text.contains(row.long), "{shell} lacks --{}", row.long);
             }
-            assert!(text.contains("shim"), "{shell}");
+            for Command { word, .. } in COMMANDS {
+                assert!(text.contains(word), "{shell} lacks {word}");
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `--help` and `--version`.
 
-use super::table::{self, Origin, Row, Takes};
-use cubin::release::Release;
+use super::table::{self, OptionRow, Origin, Takes};
+use crate::commands::{COMMANDS, Command};
+use cubin::release::{Release, Tool};
 
 /// How wide lines are at most, and at least.
 const WIDTHS: std::ops::RangeInclusive<usize> = 40..=100;
@@ -11,7 +12,7 @@ const INDENT: &str = "        ";
 
 /// The text of `--version`. Its last line is for callers who look for the version of the reference.
 pub fn version() -> String {
-    let reference = Release::oldest().nvlink.map_or("", |build| build.version_text);
+    let reference = Release::oldest().newest_build(Tool::Nvlink).map_or("", |build| build.version_text);
     format!(
         "cuweld {}, an open linker for CUDA device code\nIt works like the linker of\n{reference}\n",
         env!("CARGO_PKG_VERSION")
@@ -20,11 +21,14 @@ pub fn version() -> String {
 
 /// The ways to call the program.
 pub fn usage_lines() -> String {
-    "Usage: cuweld [options] <objects>   link device code: cuweld -arch=sm_90 a.o b.o -o linked.cubin\n\
-     \x20      cuweld shim <folder>         make a folder in which nvcc links with cuweld\n\
-     \x20      cuweld --help                list the options\n\
-     \x20      cuweld --explain <code>      explain a message\n"
-        .to_owned()
+    let mut text =
+        "Usage: cuweld [options] <objects>   link device code: cuweld -arch=sm_90 a.o b.o -o linked.cubin\n".to_owned();
+    let commands = COMMANDS.iter().map(|Command { word, arguments, summary, .. }| (format!("{word} {arguments}"), *summary));
+    let others = [("--help", "list the options"), ("--explain <code>", "explain a message")];
+    for (call, summary) in commands.chain(others.map(|(call, summary)| (call.to_owned(), summary))) {
+        text.push_str(&format!("       cuweld {call:21} {summary}\n"));
+    }
+    text
 }
 
 /// The text of `--help`.
@@ -50,20 +54,20 @@ pub fn help(program: &str, terminal_width: Option<usize>) -> String {
 }
 
 /// The rows of one origin, by name.
-pub(super) fn sorted(origin: Origin) -> Vec<&'static Row> {
+pub(super) fn sorted(origin: Origin) -> Vec<&'static OptionRow> {
     let mut rows: Vec<_> = table::rows().filter(|row| row.origin == origin).collect();
     rows.sort_by_key(|row| row.long.to_ascii_lowercase());
     rows
 }
 
 /// An option with its names and value: `--output-file <file>, -o <file>`.
-pub(super) fn heading(row: &Row) -> String {
+pub(super) fn heading(row: &OptionRow) -> String {
     let value = value(row);
     let short = row.short.map(|short| format!(", -{short}{value}")).unwrap_or_default();
     format!("--{}{value}{short}", row.long)
 }
 
-fn value(row: &Row) -> String {
+fn value(row: &OptionRow) -> String {
     let Some(name) = row.takes.name() else {
         return String::new();
     };
@@ -72,7 +76,7 @@ fn value(row: &Row) -> String {
 }
 
 /// Everything there is to say about an option.
-pub(super) fn description(row: &Row) -> String {
+pub(super) fn description(row: &OptionRow) -> String {
     let mut text = row.summary.to_owned();
     if !row.details.is_empty() {
         text.push(' ');
@@ -80,7 +84,7 @@ pub(super) fn description(row: &Row) -> String {
     }
     let allowed = match row.takes {
         Takes::Keyword { allowed, .. } => allowed.join(", "),
-        Takes::Architecture(_) => row.takes.words().join(", "),
+        Takes::Architecture(_) | Takes::CudaRelease(_) | Takes::NvlinkBuild(_) => row.takes.words().join(", "),
         _ => String::new(),
     };
     if !allowed.is_empty() {
@@ -89,7 +93,7 @@ pub(super) fn description(row: &Row) -> String {
     text
 }
 
-fn entry(row: &Row, width: usize) -> String {
+fn entry(row: &OptionRow, width: usize) -> String {
     let mut text = format!("{}\n", heading(row));
     for line in wrapped(&description(row), width - INDENT.len()) {
         text.push_str(&format!("{INDENT}{line}\n"));

@@ -2,13 +2,14 @@
 
 use super::help::{description, heading, sorted};
 use super::table::Origin;
+use crate::commands::{COMMANDS, Command};
 
 /// The manual page.
 pub fn manual_page() -> String {
     let mut page = format!(
         ".TH CUWELD 1 \"\" \"cuweld {}\" \"User Commands\"\n\
          .SH NAME\ncuweld \\- link CUDA device code\n\
-         .SH SYNOPSIS\n.B cuweld\n[options] objects\n.br\n.B cuweld shim\nfolder [\\-\\-whole] [\\-\\-toolkit folder] [\\-\\-messages rich|nvlink]\n\
+         .SH SYNOPSIS\n.B cuweld\n[options] objects\n.br\n.B cuweld\ncommand arguments\n\
          .SH DESCRIPTION\n\
          Links the device code in cubins, fatbins, PTX, host objects and libraries into one cubin. It takes the\n\
          options of nvlink, can replace it, and behaves like it when it is called by that name.\n\
@@ -18,12 +19,13 @@ pub fn manual_page() -> String {
          protect commas. Of other repeated options the last one counts.\n\
          .PP\n\
          An argument @file is replaced by the arguments in that file, quoted as in a shell.\n\
-         .PP\n\
-         .B cuweld shim\n\
-         makes a folder in which nvcc is the toolkit's and nvlink is cuweld, and prints how nvcc, CMake, Bazel and clang use\n\
-         it. The toolkit is not changed. With \\-\\-whole the folder is a whole toolkit of links, for CUDA_HOME and CUDA_PATH.\n",
+         .SH COMMANDS\n\
+         The option \\-\\-help after the name of a command lists its options.\n",
         env!("CARGO_PKG_VERSION")
     );
+    for Command { word, arguments, summary, .. } in &COMMANDS {
+        page.push_str(&format!(".TP\n.B {word} {}\n{}\n", escaped(arguments), escaped(summary)));
+    }
     for (title, origin) in [
         ("OPTIONS OF NVLINK", Origin::Reference),
         ("OPTIONS OF CUWELD", Origin::Extension),
@@ -99,7 +101,7 @@ const EXAMPLES: &[(&str, &str)] = &[
     ("Explain a message:", "cuweld --explain CW3108"),
 ];
 
-/// Text that `man` shows as it is: backslashes and dashes mean something to it, as does a dot that begins a line.
+/// Text that `man` shows verbatim: it interprets backslashes, dashes, and a dot at the start of a line.
 fn escaped(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

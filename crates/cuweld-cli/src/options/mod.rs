@@ -34,7 +34,7 @@ pub use arguments::*;
 pub use completions::completions;
 pub use help::{help, usage_lines, version};
 pub use manual::manual_page;
-pub use problem::{Found, Severity, UsageProblem};
+pub use problem::{Found, Severity, UsageProblem, offer};
 pub use scan::{OptionsFiles, read_options_file};
 pub use system::System;
 

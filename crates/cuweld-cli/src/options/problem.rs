@@ -159,8 +159,16 @@ fn possible_values(value: &str, option: &str) -> Option<String> {
     match meant {
         Some(meant) => Some(format!("did you mean --{option}={meant}?")),
         None if words.is_empty() => None,
-        None => Some(format!("possible values are {}", words.join(", "))),
+        None => Some(offer(value, &words)),
     }
+}
+
+/// The possible values; in the place of a build that is not known, the others of its release.
+pub fn offer(value: &str, words: &[String]) -> String {
+    let start = value.rsplit_once('.').map_or("", |(start, _)| start);
+    let start = if words.iter().any(|word| word.starts_with(start)) { start } else { "" };
+    let offered: Vec<&str> = words.iter().map(String::as_str).filter(|word| word.starts_with(start)).collect();
+    format!("possible values are {}", offered.join(", "))
 }
 
 /// The last toolkit that knew a target, if it is of a GPU that CUDA 13 does not know any more.

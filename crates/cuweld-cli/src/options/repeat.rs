@@ -1,7 +1,7 @@
 //! The options of a command line once more, so that they mean the same in another folder.
 
 use super::arguments::Repeated;
-use super::table::{self, Id, Row, Takes};
+use super::table::{self, Id, OptionRow, Takes};
 use super::text::bytes;
 use super::typed::{Item, Typed, Value};
 use std::ffi::{OsStr, OsString};
@@ -72,7 +72,7 @@ pub(super) fn repeated(typed: &Typed) -> Vec<Repeated> {
 }
 
 /// An option and its value in one word.
-fn joined(row: &Row, value: &OsStr) -> OsString {
+fn joined(row: &OptionRow, value: &OsStr) -> OsString {
     let mut word = OsString::from(row.shortest());
     word.push("=");
     word.push(value);
@@ -80,7 +80,7 @@ fn joined(row: &Row, value: &OsStr) -> OsString {
 }
 
 /// An item of a list: commas in it have to stand between quotes.
-fn as_item(row: &Row, item: &OsStr) -> OsString {
+fn as_item(row: &OptionRow, item: &OsStr) -> OsString {
     if !matches!(row.takes, Takes::List(_)) || !bytes(item).iter().any(|byte| b",\"".contains(byte)) {
         return item.to_owned();
     }

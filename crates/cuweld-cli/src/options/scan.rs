@@ -9,7 +9,7 @@ use super::arguments::NewerWord;
 use super::number::{self, NotANumber};
 use super::problem::{Found, Problem, UsageProblem};
 use super::system::System;
-use super::table::{self, Id, Row, Takes};
+use super::table::{self, Id, OptionRow, Takes};
 use super::text::{bytes, from_bytes, shown};
 use super::typed::{Item, Typed, Value};
 use super::words::{self, Stray};
@@ -86,7 +86,7 @@ struct Scanner<'a> {
 
 /// An option as it stands on the command line.
 struct Spelled<'a> {
-    row: &'static Row,
+    row: &'static OptionRow,
     /// The name with its dashes.
     name: &'a [u8],
     /// What follows `=`, or directly after the name.
@@ -129,7 +129,7 @@ impl Scanner<'_> {
     }
 
     /// Notes what not every release knows, with what those say that do not.
-    fn note_newer(&mut self, row: &Row, name: &str, value: &Value) {
+    fn note_newer(&mut self, row: &OptionRow, name: &str, value: &Value) {
         let text = if let Value::Text(text) = value { Some(shown(text)) } else { None };
         let Some(toolkit) = table::first_toolkit(row.id, text.as_deref()) else { return };
         let (word, problem) = match text {
@@ -139,7 +139,7 @@ impl Scanner<'_> {
         self.typed.is_newer(NewerWord { word, toolkit, problem: UsageProblem { problem, found: Found::WhileReading } });
     }
 
-    fn set(&mut self, row: &Row, value: Value) -> Result<(), Problem> {
+    fn set(&mut self, row: &OptionRow, value: Value) -> Result<(), Problem> {
         // A list grows; anything else is replaced, which is worth a warning unless nothing changes.
         let replaces = !matches!(value, Value::List(_)) && self.typed.last(row.id).is_some_and(|before| *before != value);
         if replaces {
@@ -221,7 +221,7 @@ fn spelled(word: &[u8]) -> Result<Spelled<'_>, Problem> {
 }
 
 /// Reads a value as the option's row asks.
-fn read_value(row: &Row, value: Option<&[u8]>) -> Result<Value, Problem> {
+fn read_value(row: &OptionRow, value: Option<&[u8]>) -> Result<Value, Problem> {
     let text = value.unwrap_or_default();
     let quoted = || String::from_utf8_lossy(text).into_owned();
     let not_defined = || Problem::ValueNotDefined { value: quoted(), option: row.long.to_owned() };
@@ -247,6 +247,11 @@ fn read_value(row: &Row, value: Option<&[u8]>) -> Result<Value, Problem> {
         Takes::Architecture(_) => {
             let known = std::str::from_utf8(text).is_ok_and(super::architecture::is_known);
             if known { Ok(Value::Text(from_bytes(text))) } else { Err(not_defined()) }
+        }
+        Takes::CudaRelease(_) | Takes::NvlinkBuild(_) => {
+            let words = row.takes.words();
+            let word = words.iter().find(|word| word.as_bytes() == text).ok_or_else(not_defined)?;
+            Ok(Value::Text(word.into()))
         }
         Takes::Number(_) => Ok(Value::Number(number()?)),
         Takes::ExactNumber { allowed, .. } => {

@@ -64,10 +64,27 @@ fn very_many_paths_and_very_long_ones_take_little_time() {
     own[3 * rungs as usize].0 = 200;
     let graph = graph(&own, &calls);
     let blame = Blame::of(&graph);
-    let (registers, path) = blame.registers(0);
-    assert_eq!((registers, path.len()), (200, 2 * rungs as usize + 1));
+    // Every function of it is asked for: the paths are cut before their ends.
+    for function in 0..3 * rungs {
+        let (registers, path) = blame.registers(function);
+        assert_eq!((registers, path[0], path.last()), (200, function, Some(&(3 * rungs))));
+        assert!(path.len() <= LONGEST);
+    }
     let Stack::Known { bytes, path } = blame.stack(0) else { panic!("there is no recursion") };
-    assert_eq!(bytes, 8 * path.len() as u64);
+    assert_eq!((bytes, path.len()), (8 * (2 * u64::from(rungs) + 1), LONGEST));
+    assert_eq!(path[..3], [0, 1, 3]);
+}
+
+#[test]
+fn a_long_recursion_that_is_entered_anywhere_takes_little_time() {
+    let count = 50_000;
+    let calls: Vec<(u32, u32)> = (0..count).flat_map(|node| [(node, (node + 1) % count), (count + node, node)]).collect();
+    let graph = graph(&vec![(8, 8); 2 * count as usize], &calls);
+    let blame = Blame::of(&graph);
+    for function in 0..2 * count {
+        let Stack::Unknown { path } = blame.stack(function) else { panic!("there is a recursion") };
+        assert!(path[0] == function && path.len() == LONGEST);
+    }
 }
 
 /// Random graphs against a search that tries everything.

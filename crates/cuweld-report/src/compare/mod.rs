@@ -7,7 +7,7 @@ pub(crate) mod because;
 
 use crate::model::{Architecture, Function, Kind, Report};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// What the field `schema` of a comparison says.
@@ -197,8 +197,9 @@ fn changes(name: &str, old: &Architecture, new: &Architecture) -> ArchitectureCh
     };
     let mut changed = Vec::new();
     let mut unchanged = 0;
+    let (old_side, new_side) = (because::Side::of(old), because::Side::of(new));
     for &(before, after) in &pairs.same {
-        let sides = because::Sides { old, new, before, after };
+        let sides = because::Sides { old: &old_side, new: &new_side, before, after };
         match sides.changed() {
             Some(found) => changed.push(found),
             None => unchanged += 1,
@@ -279,12 +280,16 @@ impl Pairs {
             |architecture: &Architecture, index: u32| architecture.function(index).map_or(0, |function| function.fingerprint);
         let mut renamed = Vec::new();
         for (mut gone, mut come) in left_over.into_values() {
+            let mut by_code: HashMap<u64, VecDeque<u32>> = HashMap::new();
+            come.iter().for_each(|&after| by_code.entry(code(new, after)).or_default().push_back(after));
             gone.retain(|&before| {
-                let same = |&after: &u32| code(old, before) != 0 && code(old, before) == code(new, after);
-                let found = come.iter().position(same).map(|at| come.remove(at));
+                let same = by_code.get_mut(&code(old, before)).filter(|_| code(old, before) != 0);
+                let found = same.and_then(VecDeque::pop_front);
                 renamed.extend(found.map(|after| (before, after)));
                 found.is_none()
             });
+            let left: BTreeSet<u32> = by_code.into_values().flatten().collect();
+            come.retain(|after| left.contains(after));
             if let ([before], [after]) = (gone.as_slice(), come.as_slice()) {
                 renamed.push((*before, *after));
             }

@@ -5,10 +5,10 @@ use crate::model::{self, Image};
 use crate::occupancy::{BLOCK_SIZES, Limits};
 
 /// A function: name, kind, registers, frame, whom it calls.
-type Row<'row> = (&'row str, Kind, u32, u32, &'row [u32]);
+type FunctionRow<'row> = (&'row str, Kind, u32, u32, &'row [u32]);
 
 /// A report as a linked program gives it.
-fn report(rows: &[Row<'_>]) -> Report {
+fn report(rows: &[FunctionRow<'_>]) -> Report {
     let mut functions: Vec<Function> = rows
         .iter()
         .map(|&(name, kind, registers, frame, calls)| Function {
@@ -52,7 +52,7 @@ fn report(rows: &[Row<'_>]) -> Report {
     Report { schema: model::SCHEMA.into(), version: 1, tool: String::new(), files: Vec::new(), architectures: vec![architecture] }
 }
 
-fn because(old: &[Row<'_>], new: &[Row<'_>]) -> Vec<String> {
+fn because(old: &[FunctionRow<'_>], new: &[FunctionRow<'_>]) -> Vec<String> {
     let comparison = compare(&report(old), &report(new));
     let kernels = comparison.architectures[0].changed.iter().filter(|changed| changed.kind == Kind::Kernel);
     let text = |number: Option<u64>| number.map_or("unknown".into(), |number| number.to_string());

@@ -93,7 +93,7 @@ struct Found {
     by_symbol: IndexMap,
     /// The functions whose address is taken under each prototype.
     prototypes: Vec<Vec<u32>>,
-    /// What the records say of stacks with everything that is called; a size that can not be known is negative.
+    /// Stack sizes in the records, with everything that is called; an unknown one is negative.
     least_stacks: IndexMap,
     /// Prototypes by their place in the string table.
     by_string: IndexMap,
@@ -246,7 +246,7 @@ impl<'data> Reading<'_, 'data> {
         }
     }
 
-    /// A number that the file's common section says of a function.
+    /// A number about a function in the file's common section.
     fn read_number(&mut self, record: &Record<'_>) {
         let (Some(symbol), Some(number)) = (record.word(0), record.word(1)) else { return };
         let Some(&index) = self.found.by_symbol.get(&symbol) else { return };

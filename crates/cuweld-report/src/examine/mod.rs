@@ -66,6 +66,7 @@ pub fn examine(files: &[Examined<'_>], looked_at: &(dyn Fn(usize, usize) + Sync)
             Err(problem) => report_problem(&mut reported, found, problem),
         }
     }
+    reported.iter_mut().for_each(walk::join_others);
     let finish = |((sm, name), architecture)| finish(architecture, sm, name);
     Report {
         schema: SCHEMA.to_owned(),

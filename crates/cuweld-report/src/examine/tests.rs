@@ -91,6 +91,32 @@ fn sizes_add_up_in_every_container() {
     }
 }
 
+/// A fatbin with PTX for more architectures than there will ever be, twice for each.
+#[test]
+fn entries_for_very_many_architectures_take_little_time() {
+    const MANY: u32 = 50_000;
+    let entry = |number: u32| {
+        let mut entry = [0; 72];
+        let fields: [(usize, &[u8]); 7] = [
+            (0, &[1, 0, 1, 1]),
+            (4, &64_u32.to_le_bytes()),
+            (8, &8_u64.to_le_bytes()),
+            (26, &[1]),
+            (28, &(number % MANY).to_le_bytes()),
+            (40, &[0x11]),
+            (64, b".version"),
+        ];
+        fields.iter().for_each(|(at, bytes)| entry[*at..at + bytes.len()].copy_from_slice(bytes));
+        entry
+    };
+    let entries: Vec<u8> = (0..2 * MANY).flat_map(entry).collect();
+    let header = [&[0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0], (entries.len() as u64).to_le_bytes().as_slice()].concat();
+    let report = report(&[("many.fatbin", &[header, entries].concat())]);
+    let others = &report.files[0].others;
+    assert_eq!((others.len(), others[1].architecture.as_str()), (MANY as usize, "compute_1"), "{:?}", report.files[0].problems);
+    assert!(others.iter().all(|other| other.count == 2 && other.stored == 144));
+}
+
 #[test]
 fn code_that_is_there_twice_is_found() {
     let object = case!("call_across_units/inputs/sm_90/b.cubin");

@@ -7,6 +7,7 @@ use fatbin::container::Fatbins;
 use fatbin::entry::{EntryKind, Packing};
 use fatbin::host::FatbinSection;
 use fatbin::{Entry, HostObject, Kind, fatbins, identify};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A cubin that was found.
@@ -193,15 +194,24 @@ impl Place {
     }
 }
 
-/// Counts an entry that is no machine code.
+/// Counts an entry that is no machine code. [`join_others`] puts those of a kind together.
 pub(super) fn count_other(file: &mut File, kind: &str, architecture: &str, stored: u64) {
-    match file.others.iter_mut().find(|other| other.kind == kind && other.architecture == architecture) {
-        Some(other) => {
-            other.count += 1;
-            other.stored += stored;
-        }
-        None => {
-            file.others.push(OtherEntry { kind: kind.to_owned(), architecture: architecture.to_owned(), count: 1, stored });
+    file.others.push(OtherEntry { kind: kind.to_owned(), architecture: architecture.to_owned(), count: 1, stored });
+}
+
+/// Puts entries of one kind and architecture together, where the first of them is.
+pub(super) fn join_others(file: &mut File) {
+    let mut places = HashMap::<(String, String), usize>::new();
+    let mut joined: Vec<OtherEntry> = Vec::new();
+    for other in std::mem::take(&mut file.others) {
+        let place = *places.entry((other.kind.clone(), other.architecture.clone())).or_insert(joined.len());
+        match joined.get_mut(place) {
+            Some(known) => {
+                known.count += other.count;
+                known.stored += other.stored;
+            }
+            None => joined.push(other),
         }
     }
+    file.others = joined;
 }

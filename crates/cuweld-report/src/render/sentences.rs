@@ -1,6 +1,7 @@
 //! Sentences that several renderings share.
 
 use super::number::{bytes, count};
+use crate::blame::LONGEST;
 use crate::compare::{Change, Quantity};
 use crate::model::{Architecture, Function};
 use cuweld::diagnostics::printable;
@@ -13,14 +14,22 @@ pub(crate) fn reasons(architecture: &Architecture, kernel: &Function) -> Vec<Str
     }
     if let (Some(stack), true) = (kernel.stack, kernel.stack_path.len() > 1) {
         let frames = kernel.stack_path.iter().filter_map(|&index| architecture.function(index));
-        let sum: Vec<String> = frames.map(|function| function.frame.to_string()).collect();
+        let sum = cut(&kernel.stack_path, frames.map(|function| function.frame.to_string()).collect());
         reasons.push(format!("{stack} bytes of stack: {} = {}", via(architecture, &kernel.stack_path), sum.join(" + ")));
     }
     if !kernel.cycle.is_empty() {
-        let names: Vec<String> = kernel.cycle.iter().map(|&index| short(architecture, index)).collect();
+        let names = cut(&kernel.cycle, kernel.cycle.iter().map(|&index| short(architecture, index)).collect());
         reasons.push(format!("stack unknown, recursion: {}", names.join(" -> ")));
     }
     reasons
+}
+
+/// What is said of the functions of a path, with a sign where some of them are not given.
+fn cut(path: &[u32], mut said: Vec<String>) -> Vec<String> {
+    if path.len() == LONGEST {
+        said.insert(LONGEST - 1, "...".to_owned());
+    }
+    said
 }
 
 /// `ext1 via area`: the last of a path, and the ones on the way.
@@ -43,7 +52,7 @@ pub(crate) fn short(architecture: &Architecture, index: u32) -> String {
     one_line(&format!("{}{arguments}", function.template))
 }
 
-/// A name that came from a stranger, so that it stays on its line and does nothing to a terminal.
+/// An untrusted name, escaped so that it stays on its line and has no effect on a terminal.
 pub(crate) fn one_line(name: &str) -> String {
     printable(name).replace('\t', "\\t")
 }

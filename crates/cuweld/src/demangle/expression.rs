@@ -108,7 +108,7 @@ impl Parser<'_> {
             self.expect("E")?;
             return Some("nullptr".to_owned());
         }
-        // Numbers with a fraction are written as bytes, which nobody would recognise.
+        // Floating-point numbers are mangled as bytes, which are not decoded.
         if matches!(self.peek(), b'f' | b'd' | b'e' | b'g') {
             return None;
         }

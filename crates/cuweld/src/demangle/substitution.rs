@@ -13,21 +13,21 @@ pub(super) struct Type {
     pub tight: bool,
 }
 
-/// What matters of a type when more is put around it.
+/// The outermost constructor of a type, which determines how a declarator is written around it.
 #[derive(Copy, Clone, Debug, Default, Eq, PartialEq)]
 pub(super) enum Shape {
     #[default]
     Plain,
     /// A pointer or reference, whose qualifiers follow it.
     Pointer,
-    /// A pointer to it needs parentheses.
-    Function,
+    /// A pointer to it needs parentheses. Its qualifiers follow the parameters, at this offset of the right part.
+    Function { qualifiers_at: usize },
     /// Likewise.
     Array,
 }
 
 impl Type {
-    /// A type that is a word.
+    /// A type that is a single name.
     pub fn plain(text: impl Into<String>) -> Self {
         Type { left: text.into(), ..Type::default() }
     }
@@ -44,7 +44,7 @@ impl Type {
 
     /// The whole type.
     pub fn text(&self) -> String {
-        let gap = if matches!(self.shape, Shape::Function | Shape::Array) { self.gap() } else { "" };
+        let gap = if matches!(self.shape, Shape::Function { .. } | Shape::Array) { self.gap() } else { "" };
         format!("{}{gap}{}", self.left, self.right)
     }
 
@@ -52,7 +52,7 @@ impl Type {
     pub fn pointed_to_by(self, token: &str) -> Self {
         let gap = self.gap();
         let (left, right) = match self.shape {
-            Shape::Function | Shape::Array => (format!("{}{gap}({token}", self.left), format!("){}", self.right)),
+            Shape::Function { .. } | Shape::Array => (format!("{}{gap}({token}", self.left), format!("){}", self.right)),
             Shape::Plain | Shape::Pointer => (format!("{}{gap}{token}", self.left), self.right),
         };
         Type { left, right, shape: Shape::Pointer, tight: false }
@@ -65,10 +65,7 @@ impl Type {
                 self.left.push_str(qualifiers);
                 self.left.push(' ');
             }
-            Shape::Function => {
-                self.right.push(' ');
-                self.right.push_str(qualifiers);
-            }
+            Shape::Function { qualifiers_at } => self.right.insert_str(qualifiers_at, &format!(" {qualifiers}")),
             Shape::Plain | Shape::Array => self.left = format!("{qualifiers} {}", self.left),
         }
         self

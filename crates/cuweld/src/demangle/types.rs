@@ -23,7 +23,10 @@ impl Parser<'_> {
             self.expect(code)?;
             return Some(Type::plain(*text));
         }
+        let unqualified = self.rest.trim_start_matches(['r', 'V', 'K']);
         let kind = match self.peek() {
+            // Later parts refer back to the type of a function without its qualifiers.
+            b'r' | b'V' | b'K' if unqualified.starts_with('F') || unqualified.starts_with("Do") => return self.qualified_type(),
             b'r' | b'V' | b'K' => self.qualified_type()?,
             b'P' => self.pointer("P", "*")?,
             b'R' => self.pointer("R", "&")?,
@@ -82,14 +85,17 @@ impl Parser<'_> {
         self.expect("F")?;
         self.eat("Y");
         let result = self.parse_type()?;
-        let mut parameters = self.parameters(|parser| matches!(parser.rest, "RE" | "OE") || parser.peek() == b'E')?;
-        if self.eat("R") {
-            parameters.push_str(" &");
+        let parameters = self.parameters(|parser| ["E", "RE", "OE"].iter().any(|end| parser.rest.starts_with(end)))?;
+        let reference = if self.eat("R") {
+            " &"
         } else if self.eat("O") {
-            parameters.push_str(" &&");
-        }
+            " &&"
+        } else {
+            ""
+        };
         self.expect("E")?;
-        Some(Type { right: format!("{parameters}{exception}{}", result.right), shape: Shape::Function, ..result })
+        let shape = Shape::Function { qualifiers_at: parameters.len() };
+        Some(Type { right: format!("{parameters}{reference}{}{exception}", result.right), shape, ..result })
     }
 
     /// Types whose code begins with `D`.
@@ -150,9 +156,9 @@ impl Parser<'_> {
         Some(Type { tight: true, left: format!("{} {word}", inner.left), ..inner })
     }
 
-    /// Parameters up to where `ends` says, in parentheses.
+    /// Parameters up to where `ends` says, in parentheses: `v`, or at least one.
     pub(super) fn parameters(&mut self, ends: impl Fn(&Self) -> bool) -> Option<String> {
-        let mut parameters = Vec::new();
+        let mut parameters = vec![self.parse_type()?.text()];
         while !ends(self) {
             parameters.push(self.parse_type()?.text());
         }

@@ -230,7 +230,7 @@ impl Report {
         self.errors > self.settled
     }
 
-    /// Gives diagnostics that were recorded to someone who knows more about them.
+    /// Changes diagnostics that were recorded.
     pub fn revise(&mut self, mut change: impl FnMut(&mut Diagnostic)) {
         for entry in &mut self.entries {
             if let Entry::Diagnostic(diagnostic) = entry {

@@ -40,7 +40,7 @@ impl Compilers<'_> {
     };
 }
 
-/// There is no compiler of a kind, and nobody looked for one.
+/// There is no compiler of a kind, and none was looked for.
 fn none(what: &str) -> CompilerError {
     CompilerError::Missing { what: what.to_owned(), places: Vec::new() }
 }

@@ -11,6 +11,7 @@
 pub(crate) mod elsewhere;
 mod host_info;
 mod in_parallel;
+mod joined;
 pub mod lower;
 mod open;
 mod packed;

@@ -6,7 +6,7 @@ use crate::phases::load::Demand;
 use fatbin::archive::{Contents, Member};
 use fatbin::choose::Description;
 use fatbin::host::FatbinSection;
-use fatbin::identify::{ByteOrder, Class, Form, HostElf};
+use fatbin::identify::{ByteOrder, Class, ElfType, HostElf};
 use fatbin::offload::{self, Image};
 use fatbin::{Archive, Fatbin, HostObject, Kind, fatbins, identify};
 use hashbrown::HashSet;
@@ -211,7 +211,7 @@ fn tell(input: RawInput<'_>, unknown: Unknown) -> Result<Opened<'_>, Box<Message
         Kind::Ptx => Content::Ptx(bytes),
         Kind::LtoIr => Content::LtoIr(bytes),
         Kind::Coff(_)
-        | Kind::HostElf(HostElf { class: Class::Bits64, byte_order: ByteOrder::Little, form: Form::Relocatable, .. }) => {
+        | Kind::HostElf(HostElf { class: Class::Bits64, byte_order: ByteOrder::Little, kind: ElfType::Relocatable, .. }) => {
             if let Some(message) = by_name(&input, true).filter(|_| unknown == Unknown::ByName) {
                 return Err(message);
             }
@@ -242,7 +242,7 @@ fn tell(input: RawInput<'_>, unknown: Unknown) -> Result<Opened<'_>, Box<Message
 /// The size up to which the reference linker takes a file for unreadable.
 const LEAST_SIZE: usize = 56;
 
-/// What the reference linker says of a file whose contents do not fit its name, if it says anything.
+/// The message of the reference linker for a file whose contents do not fit its name, if it has one.
 fn by_name(input: &RawInput<'_>, host_object: bool) -> Option<Box<Message>> {
     let file = input.name.to_string();
     let extension = file.rsplit_once('.').map_or("", |(_, extension)| extension);

@@ -2,6 +2,7 @@
 
 use super::elsewhere::compile_for;
 use super::in_parallel;
+use super::joined::leave_out_parts;
 use super::open::{Content, OpenInputs, Opened, check_module_ids, damaged};
 use super::{Code, Module, Packed, Skipped, Unit, Unknown, Unpacked, Why};
 use crate::diagnostics::{Diagnostic, Failure, Message, Report};
@@ -16,17 +17,28 @@ use fatbin::offload::{self, Image, ImageKind};
 use fatbin::{Entry, Fatbin, HostObject, fatbins};
 use hashbrown::HashMap;
 use std::borrow::Cow;
+use std::ops::Range;
 
 impl<'data> OpenInputs<'data> {
     /// Takes what is for the target.
     pub(crate) fn unpack(&self, request: &Request, report: &mut Report) -> Result<Unpacked<'data>, Failure> {
         let leaves_out = request.unpack.leave_out_linked_modules;
         let linked = if leaves_out { linked_modules(&self.opened) } else { HashMap::default() };
-        let mut search = Search { request, report, linked, picks: Vec::new(), found: Unpacked::default(), has_missed: false };
+        let mut search = Search {
+            request,
+            report,
+            linked,
+            picks: Vec::new(),
+            joined: Vec::new(),
+            found: Unpacked::default(),
+            further_modules: Vec::new(),
+            has_missed: false,
+        };
         for input in &self.opened {
             search.add(input)?;
         }
-        let Search { picks, mut found, has_missed, .. } = search;
+        let Search { picks, joined, mut found, further_modules, has_missed, .. } = search;
+        found.modules.extend(further_modules.into_iter().rev());
         if has_missed {
             report.checkpoint()?;
         }
@@ -41,6 +53,7 @@ impl<'data> OpenInputs<'data> {
             Ok(units) => found.units = units,
             Err(message) => return report.fatal(*message),
         }
+        leave_out_parts(&mut found, &joined);
         Ok(found)
     }
 
@@ -150,7 +163,11 @@ struct Search<'search, 'data> {
     report: &'search mut Report,
     linked: HashMap<&'data str, Cow<'data, str>, foldhash::fast::RandomState>,
     picks: Vec<Pick<'data>>,
+    /// The picks of each object that several were joined into.
+    joined: Vec<Range<usize>>,
     found: Unpacked<'data>,
+    /// All but the first module of each joined object. They are registered after all others, the last one first.
+    further_modules: Vec<Module>,
     /// Whether a fatbin, bare of any object, had no code for the target.
     has_missed: bool,
 }
@@ -198,7 +215,9 @@ impl<'data> Search<'_, 'data> {
         }
         let (demand, units) = (input.demand, first_unit..self.picks.len());
         let registers = matches!(input.contents, Content::Host(_));
-        self.found.modules.extend(ids.into_iter().map(|id| Module { id, demand, registers, units: units.clone() }));
+        let mut modules = ids.into_iter().map(|id| Module { id, demand, registers, units: units.clone() });
+        self.found.modules.extend(modules.next());
+        self.further_modules.extend(modules);
         Ok(())
     }
 
@@ -209,10 +228,14 @@ impl<'data> Search<'_, 'data> {
         let are_paired = fatbins.len() == object.module_ids.len();
         let is_linked = |index: usize| object.module_ids.get(index).is_some_and(|&id| self.linked.contains_key(id));
         let linked: Vec<bool> = (0..fatbins.len()).map(|index| are_paired && is_linked(index)).collect();
+        let first = self.picks.len();
         for (fatbin, linked) in fatbins.into_iter().zip(&linked) {
             if !linked {
                 self.choose(input, fatbin)?;
             }
+        }
+        if self.picks.len() > first + 1 {
+            self.joined.push(first..self.picks.len());
         }
         check_module_ids(&input.name, object).or_else(|message| self.report.fatal(*message))?;
         let is_left = |index: usize| !linked.get(index).is_some_and(|&linked| linked);
@@ -304,6 +327,7 @@ impl<'data> Search<'_, 'data> {
         let circumstances = Circumstances {
             lto: self.request.compile.optimization.is_some(),
             accelerated_for_plain: self.request.options.imitates(Imitation::AcceleratedForPlain),
+            release: self.request.options.release.limit(),
         };
         match choose(described, self.request.options.target, circumstances) {
             Choice::Entry(index) => Ok(Some(index)),

@@ -38,7 +38,7 @@ pub struct FunctionAttributes {
     pub registers: u32,
     /// How many bytes of stack its code uses.
     pub frame: u32,
-    /// Whether its object says that nobody knows how much stack it needs with the functions inside of it.
+    /// Whether its object marks the stack that it needs with its callees as unknown.
     pub unknown_stack: bool,
     /// The most registers that it may use, with everything it calls.
     pub register_limit: Option<u32>,
@@ -56,7 +56,7 @@ pub struct FunctionAttributes {
     pub fragments: Vec<u32>,
 }
 
-/// What the records of a function say of a propagated attribute.
+/// The values of a propagated attribute in the records of a function.
 #[derive(Copy, Clone, Debug)]
 pub struct PropagatedValue {
     /// The row in [`PROPAGATED`].

@@ -235,7 +235,7 @@ impl<'data> Builder<'data> {
             CallRecord::Reference { caller, function: symbol } => {
                 if let (Some(caller), Some(referenced)) = (function(caller), function(symbol)) {
                     self.references.push((caller, referenced));
-                    // The address counts as taken even if the record that says so is a discarded definition's.
+                    // The address is taken even if the record of it belongs to a discarded definition.
                     if self.taken[referenced].is_none()
                         && let Some(&prototype) = taken_here.get(&symbol)
                     {

@@ -1,13 +1,13 @@
 //! Early exit: which functions let dependent grids launch before they end (`griddepcontrol.launch_dependents`).
 //!
-//! The driver reads the record of entry functions, so each covers itself and the functions that its code refers to directly. Compilers
-//! record it per function since CUDA 13.4; for older objects it is derived from the machine code.
+//! The driver reads the record of entry functions, so each covers itself and the functions that it reaches by direct calls and references,
+//! but not through pointers. Compilers record it per function since CUDA 13.4; for older objects it is derived from the machine code.
 
 use super::callgraph::CallGraph;
 use super::live::LiveSet;
 use super::load::{Inputs, Role};
 use super::resolve::Resolution;
-use crate::id::{FunctionId, IdSet};
+use crate::id::{FunctionId, Id, IdSet, Lists};
 use crate::options::Options;
 use crate::views::View;
 use cubin::fast_path;
@@ -31,24 +31,25 @@ pub fn find(
     let own = functions.into_par_iter().filter(|&function| exits_early(inputs, resolution, function));
     let mut found: IdSet<FunctionId> = own.collect::<Vec<_>>().into_iter().collect();
     if options.knows_all_callees() && !found.is_empty() {
-        let reaches = |&kernel: &FunctionId| {
-            let (mut met, mut next) = (IdSet::from_iter([kernel]), vec![kernel]);
-            while let Some(function) = next.pop() {
-                if found.contains(&function) {
-                    return true;
-                }
-                let referred = graph.calls(function).iter().chain(graph.references(function)).copied();
-                next.extend(referred.filter(|&function| met.insert(function)));
-            }
-            false
-        };
-        let kernels: Vec<FunctionId> = live.kernels().iter().copied().filter(reaches).collect();
-        found.extend(kernels);
+        let reaching = referrers(graph, &found);
+        found.extend(live.kernels().iter().copied().filter(|kernel| reaching.contains(kernel)));
     }
     found
 }
 
-/// What the compiler says of a function, or else what its machine code shows.
+/// Some functions, and all that reach one of them by direct calls and references.
+fn referrers(graph: &CallGraph<'_>, functions: &IdSet<FunctionId>) -> IdSet<FunctionId> {
+    let all = (0..graph.len()).map(FunctionId::from_index);
+    let pairs = all.flat_map(|from| graph.calls(from).iter().chain(graph.references(from)).map(move |&to| (to, from)));
+    let referring = Lists::gather(graph.len(), &pairs.collect::<Vec<_>>());
+    let (mut met, mut open) = (functions.clone(), Vec::from_iter(functions.iter().copied()));
+    while let Some(function) = open.pop() {
+        open.extend(referring[function].iter().copied().filter(|&from| met.insert(from)));
+    }
+    met
+}
+
+/// The compiler's record about a function, or else what its machine code shows.
 fn exits_early(inputs: &Inputs<'_>, resolution: &Resolution<'_>, function: FunctionId) -> bool {
     let Some(code) = resolution.code(inputs, function) else { return false };
     let mut attached = inputs.attached(code).filter(|&section| inputs.sections()[section].role == Role::FunctionInfo);

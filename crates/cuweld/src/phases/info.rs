@@ -31,7 +31,7 @@ use std::ops::Deref;
 pub struct Facts<'facts, 'data> {
     /// What was planned.
     pub planned: &'facts Planned<'facts, 'data>,
-    /// What each function says of itself.
+    /// The attributes of each function.
     pub attributes: &'facts Attributes,
     /// What each kernel needs.
     pub properties: &'facts KernelProperties,
@@ -107,7 +107,7 @@ impl Info {
     pub fn write_module(&self, view: View, numbering: &Numbering, out: &mut [u8]) {
         let mut stacks = self.stacks.clone();
         stacks.sort_by_key(|stack| numbering.symbol(stack.symbol));
-        // To the code generator, all stubs are one function: the last one counts.
+        // To the code generator, all stubs are one function: it takes the last one.
         let last_stub = stacks.iter().copied().rfind(|stack| stack.is_stub && view == View::Machine);
         let mut tail = Encoded::default();
         let count = stacks.len();
@@ -142,7 +142,7 @@ impl Info {
     }
 }
 
-/// Whose frames records of frame sizes speak of.
+/// The functions that records of frame sizes are about.
 #[derive(Copy, Clone)]
 enum Frames {
     /// Each function's own.
@@ -151,10 +151,12 @@ enum Frames {
     OfLastInner,
 }
 
-/// The value that says that a size is not known.
-const UNKNOWN: u32 = u32::MAX;
+/// A stack size as records have it: all ones if it is not known, or more than any GPU has.
+fn stack_size(size: Option<u64>) -> u32 {
+    size.and_then(|size| u32::try_from(size).ok()).unwrap_or(u32::MAX)
+}
 
-/// The version of Mercury code whose compilers did not say so.
+/// The version of Mercury code whose compilers wrote no version.
 const OLDEST_MERCURY: u16 = 0x0100;
 
 /// Records that only the machine view has, where there are two: where and how large the parameters are, workarounds, and texture slots that the
@@ -193,14 +195,14 @@ impl<'data> Facts<'_, 'data> {
         languages.into_iter().flat_map(u32::to_le_bytes).collect()
     }
 
-    /// What enters the program from outside, and the stack that it needs; only a program says so, not a part of one.
+    /// The entry functions and the stack that each needs: a record of executables only.
     fn stacks(&self) -> Vec<Stack> {
         let of_kernel = |&kernel: &FunctionId| Some((kernel, self.properties.of(kernel)?.stack));
         let stacks = self.live.kernels().iter().filter_map(of_kernel).chain(self.properties.stubs().stacks.iter().copied());
         let stack = |(function, size): (FunctionId, Option<u64>)| Stack {
             symbol: self.resolution.functions()[function].symbol,
             is_stub: self.live.is_stub(function),
-            size: size.map_or(UNKNOWN, |size| size as u32),
+            size: stack_size(size),
         };
         stacks.map(stack).collect()
     }
@@ -340,7 +342,7 @@ impl<'data> Facts<'_, 'data> {
     /// What the linker says of the machine code of every function, also where an older compiler did not.
     fn linker_records(&self, function: FunctionId, records: &[Record<'data>], out: &mut Encoded) {
         let value = |attribute: Attribute| records.iter().find(|record| record.attribute == attribute).map(|record| record.value);
-        if self.inputs.release().has(Rule::WorkaroundRecords) {
+        if self.inputs.release().has(Rule::WorkaroundRecords) && !self.options.imitates(Imitation::WithoutWorkaroundRecords) {
             out.value(format::HALF, Attribute::NVSAL_SW_WAR, value(Attribute::NVSAL_SW_WAR).unwrap_or(1));
         }
         if self.inputs.release().has(Rule::PreexitRecords) {
@@ -389,10 +391,11 @@ impl<'data> Facts<'_, 'data> {
         match (attribute, properties) {
             (Attribute::ERROR, _) => {}
             (Attribute::CRS_STACK_SIZE, Some(properties)) => {
-                out.words(attribute, &[properties.return_stack.map_or(UNKNOWN, |size| size as u32)]);
+                out.words(attribute, &[stack_size(properties.return_stack)]);
             }
             (Attribute::SYNC_STACK, Some(properties)) => {
-                out.value(record.format, attribute, properties.return_stack.map_or(u16::MAX, |size| size as u16));
+                let size = properties.return_stack.and_then(|size| u16::try_from(size).ok());
+                out.value(record.format, attribute, size.unwrap_or(u16::MAX));
             }
             (Attribute::SPARSE_MMA_MASK, Some(properties)) => out.value(record.format, attribute, properties.sparsity),
             (Attribute::EXTERNS, None) => {
@@ -442,7 +445,7 @@ impl<'data> Facts<'_, 'data> {
         let has_records_of_barriers = !self.options.target.is_of_cuda_12(self.inputs.release());
         let return_stack = properties.map_or(Some(0), |properties| properties.return_stack);
         if return_stack != Some(0) && attributes.return_stack.is_none() {
-            out.words(Attribute::CRS_STACK_SIZE, &[return_stack.map_or(UNKNOWN, |size| size as u32)]);
+            out.words(Attribute::CRS_STACK_SIZE, &[stack_size(return_stack)]);
         }
         if self.attributes.any_sparsity() {
             let aliases = self.live.aliases_of(function);

@@ -96,7 +96,7 @@ impl KernelProperties {
     }
 }
 
-/// What a function without a word on sparse matrix instructions counts as using.
+/// The sparse matrix instructions that a function without a record of them may use.
 pub const UNKNOWN_SPARSITY: u16 = 0x8000;
 
 /// What entry functions take over from the functions of a component, and from those that they reach.

@@ -21,8 +21,8 @@ use std::ops::Range;
 /// The slots of unified functions and variables.
 #[derive(Debug, Default)]
 pub struct Unified {
-    functions: Vec<Row>,
-    variables: Vec<Row>,
+    functions: Vec<TableEntry>,
+    variables: Vec<TableEntry>,
     /// The stubs in the order of their slots.
     stubs: Vec<FunctionId>,
     slots: IdMap<FunctionId, u64>,
@@ -34,7 +34,7 @@ pub struct Unified {
 
 /// An entry of one of the tables.
 #[derive(Copy, Clone, Debug)]
-struct Row {
+struct TableEntry {
     symbol: SymbolId,
     first: u64,
     second: u64,
@@ -94,13 +94,13 @@ impl Unified {
         let mut bytes = vec![0; self.len(table) * Entry::SIZE];
         for (row, out) in self.rows(table).iter().zip(bytes.chunks_exact_mut(Entry::SIZE)) {
             let flags = if row.is_listed { flags::LINKED } else { flags::LINKED | flags::NOT_IN_INDEX };
-            let Row { first, second, offset, .. } = *row;
+            let TableEntry { first, second, offset, .. } = *row;
             Entry { symbol: number(row.symbol), flags, offset, first, second }.write(out);
         }
         bytes
     }
 
-    fn rows(&self, table: UnifiedTable) -> &[Row] {
+    fn rows(&self, table: UnifiedTable) -> &[TableEntry] {
         match table {
             UnifiedTable::Functions => &self.functions,
             UnifiedTable::Variables => &self.variables,
@@ -150,7 +150,7 @@ impl Facts<'_, '_> {
             for entry in &object.unified {
                 let UnifiedEntry { table, first, second, .. } = *entry;
                 let Some(symbol) = self.resolution.meaning(entry.symbol) else { continue };
-                let row = |offset: u64| Row { symbol, first, second, offset, is_listed: true };
+                let row = |offset: u64| TableEntry { symbol, first, second, offset, is_listed: true };
                 match table {
                     UnifiedTable::Functions => unified.functions.push(row(0)),
                     UnifiedTable::Variables => unified.variables.push(row(start.saturating_add(entry.offset))),
@@ -182,7 +182,7 @@ impl Facts<'_, '_> {
 
     fn place_stubs(&self, unified: &mut Unified, stubs: &[FunctionId]) -> Result<(), Box<Diagnostic>> {
         let mut by_slot: Vec<Option<FunctionId>> = vec![None; stubs.len()];
-        let rows: IdMap<SymbolId, &Row> = unified.functions.iter().map(|row| (row.symbol, row)).collect();
+        let rows: IdMap<SymbolId, &TableEntry> = unified.functions.iter().map(|row| (row.symbol, row)).collect();
         let first_unified: IdSet<SymbolId> = self.first_unified().collect();
         // Of a name that was first mentioned as a global one, the reference linker finds no entry unless its first definition has one.
         let is_found =
@@ -200,7 +200,7 @@ impl Facts<'_, '_> {
             if !row.is_listed {
                 return Err(problem(Message::NotInUnifiedIndex { name: name() }));
             }
-            // As many slots as stubs: whoever has none of its own shares one, or is outside.
+            // There are as many slots as stubs: one that gets no slot of its own has the place of another, or is outside of the table.
             let slot = usize::try_from(row.offset / STUB_SIZE).ok().and_then(|slot| by_slot.get_mut(slot));
             match slot.filter(|_| row.offset.is_multiple_of(STUB_SIZE)) {
                 Some(slot @ None) => *slot = Some(stub),
@@ -283,7 +283,7 @@ fn check_window(table: &'static str, window: u64, room: u64) -> Result<(), Box<D
 }
 
 /// Gives the rows that the index lists the offsets that it gives. Of several rows with one identifier, the last gets it.
-fn look_up(rows: &mut [Row], listed: &[IndexRecord]) -> Result<(), Box<Diagnostic>> {
+fn look_up(rows: &mut [TableEntry], listed: &[IndexRecord]) -> Result<(), Box<Diagnostic>> {
     rows.iter_mut().for_each(|row| row.is_listed = false);
     let by_identifier: HashMap<(u64, u64), usize> =
         rows.iter().enumerate().map(|(index, row)| ((row.first, row.second), index)).collect();
@@ -312,9 +312,14 @@ mod tests {
     use super::*;
     use crate::id::Id;
 
-    fn rows(identifiers: &[(u64, u64)]) -> Vec<Row> {
-        let row =
-            |(index, &(first, second))| Row { symbol: SymbolId::from_index(index), first, second, offset: 0, is_listed: true };
+    fn rows(identifiers: &[(u64, u64)]) -> Vec<TableEntry> {
+        let row = |(index, &(first, second))| TableEntry {
+            symbol: SymbolId::from_index(index),
+            first,
+            second,
+            offset: 0,
+            is_listed: true,
+        };
         identifiers.iter().enumerate().map(row).collect()
     }
 

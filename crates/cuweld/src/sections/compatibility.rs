@@ -18,7 +18,7 @@ use cubin::target::{Target, Variant, Views};
 
 /// How the values of objects combine.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
-enum Combine {
+enum TagCombination {
     /// Zero if any is, else the largest.
     LargestUnlessZero,
     /// The same in fields of two bits.
@@ -47,45 +47,45 @@ enum Absent {
 }
 
 /// One record. A row may hold only since a rule came, or until then.
-struct Row {
+struct CombinedRecord {
     tag: Tag,
     format: u8,
-    combine: Combine,
+    combine: TagCombination,
     absent: Absent,
     since: Option<Rule>,
     until: Option<Rule>,
 }
 
-const fn row(tag: Tag, format: u8, combine: Combine, absent: Absent) -> Row {
-    Row { tag, format, combine, absent, since: None, until: None }
+const fn row(tag: Tag, format: u8, combine: TagCombination, absent: Absent) -> CombinedRecord {
+    CombinedRecord { tag, format, combine, absent, since: None, until: None }
 }
 
-const fn since(rule: Rule, row: Row) -> Row {
-    Row { since: Some(rule), ..row }
+const fn since(rule: Rule, row: CombinedRecord) -> CombinedRecord {
+    CombinedRecord { since: Some(rule), ..row }
 }
 
-const fn until(rule: Rule, row: Row) -> Row {
-    Row { until: Some(rule), ..row }
+const fn until(rule: Rule, row: CombinedRecord) -> CombinedRecord {
+    CombinedRecord { until: Some(rule), ..row }
 }
 
 /// The records whose values combine, except that of the target itself, which comes first.
 #[rustfmt::skip] // a table reads better with several columns on a line
-static ROWS: [Row; 11] = [
-    row(Tag::ISA_CLASS, format::BYTE, Combine::LargestUnlessZero, Absent::Counts(0)),
-    row(Tag::INST_TENSORMAP_V1, format::BYTE, Combine::Union, Absent::Counts(3)),
-    until(Rule::TensorCoreGenerationByAll, row(Tag::INST_TCGEN05_MMA, format::BYTE, Combine::LargestUnlessZeroByField, Absent::Counts(0))),
-    since(Rule::TensorCoreGenerationByAll, row(Tag::INST_TCGEN05_MMA, format::BYTE, Combine::LargestUnlessZeroByField, Absent::Drops)),
-    row(Tag::ENABLE_OPPORTUNISTIC_FINALIZATION, format::BYTE, Combine::Agreed(1), Absent::Counts(1)),
-    since(Rule::Cuda13Files, until(Rule::FinalizerIsaVersion, row(Tag::MERCURY_ISA_MAJOR_MINOR_VERSION, format::HALF, Combine::Largest, Absent::Counts(0x0100)))),
-    since(Rule::FinalizerIsaVersion, row(Tag::MERCURY_ISA_MAJOR_MINOR_VERSION, format::HALF, Combine::Largest, Absent::Ignored)),
-    since(Rule::Cuda13Files, row(Tag::CAN_FASTPATH_FINALIZE, format::SIZED, Combine::FastPath, Absent::Ignored)),
-    since(Rule::FinalizerVersion, row(Tag::CUDA_INTERNAL_TARGET, format::BYTE, Combine::Largest, Absent::Counts(2))),
-    since(Rule::FinalizerIsaVersion, row(Tag::FINALIZER_ISA_VERSION, format::HALF, Combine::Largest, Absent::Counts(0x0100))),
-    since(Rule::FinalizerVersion, row(Tag::FINALIZER_VERSION, format::HALF, Combine::Finalizer, Absent::Drops)),
+static ROWS: [CombinedRecord; 11] = [
+    row(Tag::ISA_CLASS, format::BYTE, TagCombination::LargestUnlessZero, Absent::Counts(0)),
+    row(Tag::INST_TENSORMAP_V1, format::BYTE, TagCombination::Union, Absent::Counts(3)),
+    until(Rule::TensorCoreGenerationByAll, row(Tag::INST_TCGEN05_MMA, format::BYTE, TagCombination::LargestUnlessZeroByField, Absent::Counts(0))),
+    since(Rule::TensorCoreGenerationByAll, row(Tag::INST_TCGEN05_MMA, format::BYTE, TagCombination::LargestUnlessZeroByField, Absent::Drops)),
+    row(Tag::ENABLE_OPPORTUNISTIC_FINALIZATION, format::BYTE, TagCombination::Agreed(1), Absent::Counts(1)),
+    since(Rule::Cuda13Files, until(Rule::FinalizerIsaVersion, row(Tag::MERCURY_ISA_MAJOR_MINOR_VERSION, format::HALF, TagCombination::Largest, Absent::Counts(0x0100)))),
+    since(Rule::FinalizerIsaVersion, row(Tag::MERCURY_ISA_MAJOR_MINOR_VERSION, format::HALF, TagCombination::Largest, Absent::Ignored)),
+    since(Rule::Cuda13Files, row(Tag::CAN_FASTPATH_FINALIZE, format::SIZED, TagCombination::FastPath, Absent::Ignored)),
+    since(Rule::FinalizerVersion, row(Tag::CUDA_INTERNAL_TARGET, format::BYTE, TagCombination::Largest, Absent::Counts(2))),
+    since(Rule::FinalizerIsaVersion, row(Tag::FINALIZER_ISA_VERSION, format::HALF, TagCombination::Largest, Absent::Counts(0x0100))),
+    since(Rule::FinalizerVersion, row(Tag::FINALIZER_VERSION, format::HALF, TagCombination::Finalizer, Absent::Drops)),
 ];
 
-impl Row {
-    fn of(tag: Tag, release: &Release) -> Option<&'static Row> {
+impl CombinedRecord {
+    fn of(tag: Tag, release: &Release) -> Option<&'static CombinedRecord> {
         ROWS.iter().find(|row| row.tag == tag && row.holds(release))
     }
 
@@ -95,7 +95,7 @@ impl Row {
 
     /// The value of the output, if it has the record.
     fn combine(&self, values: &[Option<u16>], views: Views, release: &Release) -> Option<u16> {
-        if self.combine == Combine::Finalizer && views == Views::Two {
+        if self.combine == TagCombination::Finalizer && views == Views::Two {
             return Some(release.finalizer);
         }
         if self.absent == Absent::Drops && values.contains(&None) {
@@ -106,12 +106,12 @@ impl Row {
             Absent::Ignored | Absent::Drops => *value,
         });
         counted.reduce(|all, value| match self.combine {
-            Combine::FastPath => all,
-            Combine::LargestUnlessZero if all == 0 || value == 0 => 0,
-            Combine::LargestUnlessZero | Combine::Largest | Combine::Finalizer => all.max(value),
-            Combine::Union => all | value,
-            Combine::LargestUnlessZeroByField => by_fields(all, value),
-            Combine::Agreed(otherwise) => {
+            TagCombination::FastPath => all,
+            TagCombination::LargestUnlessZero if all == 0 || value == 0 => 0,
+            TagCombination::LargestUnlessZero | TagCombination::Largest | TagCombination::Finalizer => all.max(value),
+            TagCombination::Union => all | value,
+            TagCombination::LargestUnlessZeroByField => by_fields(all, value),
+            TagCombination::Agreed(otherwise) => {
                 if all == value {
                     all
                 } else {
@@ -161,9 +161,9 @@ pub(super) fn make(facts: &Output<'_, '_>) -> Vec<u8> {
     }
     for tag in order {
         let first = || said.iter().flat_map(|said| &said.records).find(|record| record.attribute.0 == tag.0);
-        match Row::of(tag, release) {
+        match CombinedRecord::of(tag, release) {
             None => first().into_iter().for_each(|record| record.encode(&mut bytes)),
-            Some(Row { combine: Combine::FastPath, .. }) => {
+            Some(CombinedRecord { combine: TagCombination::FastPath, .. }) => {
                 let mask = facts.fast_path(&said).to_le_bytes();
                 Record::sized(Attribute(tag.0), &mask).into_iter().for_each(|record| record.encode(&mut bytes));
             }
@@ -192,12 +192,13 @@ fn order(said: &[Said<'_>], release: &Release, views: Views) -> Vec<Tag> {
     let mut order: Vec<Tag> = said.iter().take(1).flat_map(Said::tags).collect();
     // Those that only later objects have, and those that count where they are absent, come in ascending order.
     let mut is_later = [false; 256];
-    let counts = |row: &&Row| !said.is_empty() && row.holds(release) && matches!(row.absent, Absent::Counts(_));
+    let counts = |row: &&CombinedRecord| !said.is_empty() && row.holds(release) && matches!(row.absent, Absent::Counts(_));
     let counted = ROWS.iter().filter(counts).map(|row| row.tag);
     said.iter().skip(1).flat_map(Said::tags).chain(counted).for_each(|tag| is_later[usize::from(tag.0)] = true);
     let later = (0..=u8::MAX).map(Tag).filter(|tag| is_later[usize::from(tag.0)]);
-    // What the finalizer says of its own work it says last.
-    let finalizers = [Tag::CAN_FASTPATH_FINALIZE, Tag::FINALIZER_VERSION].map(|tag| Row::of(tag, release).map(|row| row.tag));
+    // The finalizer's record about its own work comes last.
+    let finalizers =
+        [Tag::CAN_FASTPATH_FINALIZE, Tag::FINALIZER_VERSION].map(|tag| CombinedRecord::of(tag, release).map(|row| row.tag));
     let is_last = |tag: &Tag| views == Views::Two && finalizers.contains(&Some(*tag));
     order.extend(later.filter(|tag| !is_last(tag)));
     if views == Views::Two {
@@ -276,7 +277,7 @@ mod tests {
 
     fn combined(tag: Tag, release: &str, values: &[Option<u16>]) -> Option<u16> {
         let release = Release::by_name(release)?;
-        Row::of(tag, release)?.combine(values, Views::One, release)
+        CombinedRecord::of(tag, release)?.combine(values, Views::One, release)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{Bytes, Class, InViews, SectionKind, Settled, Shape};
 use crate::id::{FunctionId, IdRange, InputSymbolId, SectionId, SymbolId};
 use crate::imitations::Imitation;
 use crate::phases::finalize::Output;
-use crate::phases::load::{InputSymbol, Place, SPACE_SHARED};
+use crate::phases::load::{InputSymbol, Place};
 use crate::phases::merge::{Local, OutputSection, Placement};
 use crate::phases::number::{Entries, Extent, FileSection};
 use crate::phases::relocate::{MISSING_VARIABLE, is_answered_early, is_missing_from_relocatable};
@@ -180,7 +180,7 @@ fn section_numbers(facts: &Output<'_, '_>, view: View) -> Option<Vec<u8>> {
 /// A section's number, if a symbol's entry has room for it: for its number in the view of the table, given the machine's.
 ///
 /// The reference linker lets two numbers stand that mean something else to a reader: 0xfff2 of the machine's, which says
-/// that nobody has placed the symbol yet, and 0xff00 of the other's.
+/// that the symbol has no place yet, and 0xff00 of the other's.
 fn direct_number(number: u32, machine: u32, imitate: bool) -> Option<u16> {
     let first_reserved = u32::from(SHN_LORESERVE);
     match number {
@@ -203,7 +203,7 @@ impl Output<'_, '_> {
             Local::Symbol(id) => self.symbol(id, &self.resolution.symbols()[id], self.names.symbols[id], view),
             Local::SharedInstance(kernel) => {
                 let info = info(Binding::WEAK, SymbolKind::CUDA_OBJECT);
-                let (name, other) = (self.names.shared_instance, SPACE_SHARED | other::INTERNAL);
+                let (name, other) = (self.names.shared_instance, other::SPACE_SHARED | other::INTERNAL);
                 let value = self.layout.shared().instance(kernel).unwrap_or(0);
                 (SymbolRecord { name, info, other, value, ..SymbolRecord::default() }, None)
             }

@@ -133,7 +133,7 @@ impl SectionKind for UnifiedStubs {
         STUB_SIZE as u32
     }
 
-    /// The Mercury code of a table of stubs is nobody's code any more, but counted anew.
+    /// The Mercury code of a table of stubs belongs to no function of an object, so its instructions are counted here.
     fn offset_of(&self, unified: &Unified, piece: Piece, offset: u64, view: View) -> Option<u64> {
         Some(if view == View::Mercury { unified.form().mercury_offset(piece.offset) } else { piece.offset + offset })
     }

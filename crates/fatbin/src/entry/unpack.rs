@@ -1,6 +1,6 @@
 //! Unpacking the payload of an entry, within bounds.
 //!
-//! Headers come from strangers: one that promises gigabytes must not get them. Before anything is allocated the promise
+//! Headers are untrusted: one that announces gigabytes must not get them. Before anything is allocated the promise
 //! is held against the caller's limit and against what so many packed bytes can give at best; what comes out must be
 //! exactly what was promised.
 

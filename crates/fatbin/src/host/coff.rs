@@ -13,7 +13,7 @@ use crate::little_endian::{length, slice};
 /// through old tools lack; so the reference compares what fits into the header.
 const SIGNIFICANT: usize = 8;
 
-/// The part of a section's name that counts.
+/// The part of a section's name that is compared.
 pub(super) fn significant(name: &[u8]) -> &[u8] {
     name.get(..SIGNIFICANT).unwrap_or(name)
 }

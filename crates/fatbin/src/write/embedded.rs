@@ -15,7 +15,7 @@ pub enum Wrapper {
 
 /// How the code stands in the source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum SourceStyle {
     /// In assembly language.
     #[default]
     Assembly,
@@ -33,7 +33,7 @@ pub struct Embedded<'data> {
     /// What it is.
     pub wrapper: Wrapper,
     /// How the code stands in it.
-    pub form: Form,
+    pub style: SourceStyle,
 }
 
 const BEGIN_C: &str = "#ifdef __cplusplus\nextern \"C\" {\n#endif\n";
@@ -54,9 +54,9 @@ impl Embedded<'_> {
         text += "#ifndef __SKIP_INTERNAL_FATBINARY_HEADERS\n#include \"fatbinary_section.h\"\n#endif\n";
         text += "#define __CUDAFATBINSECTION  \".nvFatBinSegment\"\n";
         text += &format!("#define __CUDAFATBINDATASECTION  \"{section}\"\n");
-        match self.form {
-            Form::Assembly => self.assembly(section, &mut text),
-            Form::Array | Form::Windows => self.array(&mut text),
+        match self.style {
+            SourceStyle::Assembly => self.assembly(section, &mut text),
+            SourceStyle::Array | SourceStyle::Windows => self.array(&mut text),
         }
         text += BEGIN_C;
         let (names, declaration) = match self.wrapper {
@@ -71,7 +71,7 @@ impl Embedded<'_> {
             Wrapper::Linked => "2, fatbinData, (void**)__cudaPrelinkedFatbins };\n",
             Wrapper::Program | Wrapper::Unit => "1, fatbinData, 0 };\n",
         };
-        if self.form == Form::Windows {
+        if self.style == SourceStyle::Windows {
             text += &format!(
                 "#pragma const_seg(\".nvFatBinSegment\")\n{names}__declspec(allocate(__CUDAFATBINSECTION)) __declspec(align(8)) \
                  {declaration}= \n\t{{ 0x466243b1, {wrapper}#pragma const_seg()\n{END_C}"
@@ -115,8 +115,8 @@ impl Embedded<'_> {
 
     fn array(&self, text: &mut String) {
         *text += BEGIN_C;
-        *text += match self.form {
-            Form::Windows => {
+        *text += match self.style {
+            SourceStyle::Windows => {
                 "\n#pragma const_seg(__CUDAFATBINDATASECTION)\n\
                  static const __declspec(allocate(__CUDAFATBINDATASECTION)) unsigned long long fatbinData[]= {"
             }
@@ -133,7 +133,7 @@ impl Embedded<'_> {
                 text.push('\n');
             }
         }
-        let end = if self.form == Form::Windows { "#pragma const_seg()\n" } else { "" };
+        let end = if self.style == SourceStyle::Windows { "#pragma const_seg()\n" } else { "" };
         *text += &format!("\n}};\n{end}\n{END_C}\n");
     }
 }

@@ -2,21 +2,14 @@
 
 use super::Id::*;
 use super::Takes::{self, *};
-use super::{Id, Origin, Row};
+use super::{Id, OptionRow, Origin};
 
-const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> Row {
-    Row { origin: Origin::Extension, ..Row::new(id, long, short, takes, summary) }
+const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> OptionRow {
+    OptionRow { origin: Origin::Extension, ..OptionRow::new(id, long, short, takes, summary) }
 }
 
-/// The releases that can be followed.
-const RELEASES: &[&str] = &["13.0", "13.1", "13.2", "13.3", "13.4", "13.5"];
-
-/// The tools that can be imitated.
-const TOOLS: &[&str] =
-    &["nvlink-13.0.88", "nvlink-13.1.115", "nvlink-13.2.86", "nvlink-13.3.73", "nvlink-13.4.92", "nvlink-13.5.37"];
-
 #[rustfmt::skip] // a table reads better with several columns on a line
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[OptionRow] = &[
     // clang's wrapper of nvlink passes these two on without their values.
     row(Undefined, "undefined", "u", EachIfAny("name"), "Keep this function or variable, whether or not anything refers to it."),
     row(LinkerKeyword, "z", "z", EachIfAny("keyword"), "Accepted and ignored, for callers that pass linker keywords."),
@@ -42,7 +35,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row(Color, "color", "", Takes::Keyword { name: "when", allowed: &["auto", "always", "never"] }, "When messages have colours.")
         .details("auto, the default, is for terminals only, and respects NO_COLOR, CLICOLOR and CLICOLOR_FORCE."),
-    row(ErrorLimit, "error-limit", "", Number("count"), "Stop after this many errors; 0 for no limit."),
+    row(ErrorLimit, "error-limit", "", Number("count"), "Show this many errors at most, and say how many more there are; 0 for no limit."),
     row(Explain, "explain", "", Text("code"), "Explain the code of a message, such as CW3108; 'list' shows all codes."),
     row(Threads, "threads", "", Number("count"), "How many threads to use; the result does not depend on it."),
     row(
@@ -50,16 +43,16 @@ pub(super) const ROWS: &[Row] = &[
         "Leave the options out of the note, so that the result does not depend on paths.",
     ),
     row(
-        Release, "release", "", Takes::Keyword { name: "release", allowed: RELEASES },
+        Release, "release", "", Takes::CudaRelease("release"),
         "The release of CUDA whose conventions to follow.",
     )
     .details("Objects of newer releases are refused. The default is the release of the toolkit that the linker is put into (cuweld shim), or the newest that an input names."),
     row(
-        Compat, "compat", "", Takes::Keyword { name: "tool", allowed: TOOLS },
+        Compat, "compat", "", Takes::NvlinkBuild("tool"),
         "Make the file that this tool makes, byte for byte: its release, its note and its defects.",
     )
-    .details("The environment variable CUWELD_COMPAT does the same."),
-    row(NoteAs, "note-as", "", Takes::Keyword { name: "tool", allowed: TOOLS }, "The same as --compat, as is CUWELD_NOTE_AS."),
+    .details("Without the number of a build it is the newest of the release. The environment variable CUWELD_COMPAT does the same."),
+    row(NoteAs, "note-as", "", Takes::NvlinkBuild("tool"), "The same as --compat, as is CUWELD_NOTE_AS."),
     row(NoteOptions, "note-options", "", Text("text"), "Write this text into the note instead of the options."),
     row(SaveDir, "save-dir", "", Text("folder"), "Copy all inputs and a script that repeats this link into a new folder.")
         .details("The folder holds everything that the link depends on but the CUDA toolkit: it can be sent to someone else."),
@@ -103,16 +96,3 @@ pub(super) const ROWS: &[Row] = &[
         "Print the manual page or a shell's completions, and do nothing else.",
     ),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use cubin::release::Release;
-
-    #[test]
-    fn every_release_can_be_named() {
-        assert!(Release::all().iter().map(|release| release.name).eq(RELEASES.iter().copied()));
-        let programs = Release::all().iter().filter_map(|release| release.nvlink);
-        assert!(programs.map(|build| format!("nvlink-{}", build.version)).eq(TOOLS.iter().copied()));
-    }
-}

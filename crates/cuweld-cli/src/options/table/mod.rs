@@ -6,7 +6,7 @@ mod reference;
 mod undocumented;
 
 use super::architecture::Architecture;
-use cubin::release::Release;
+use cubin::release::{Release, Tool};
 
 /// Which option a row is. One variant per row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -144,6 +144,10 @@ pub enum Takes {
     },
     /// The name of a real or virtual GPU architecture.
     Architecture(&'static str),
+    /// A release of CUDA.
+    CudaRelease(&'static str),
+    /// A build of the reference linker.
+    NvlinkBuild(&'static str),
     /// A 32-bit number.
     Number(&'static str),
     /// One number, and no other.
@@ -178,6 +182,8 @@ impl Takes {
             | Takes::Keyword { name, .. }
             | Takes::OptionalKeyword { name, .. }
             | Takes::Architecture(name)
+            | Takes::CudaRelease(name)
+            | Takes::NvlinkBuild(name)
             | Takes::Number(name)
             | Takes::ExactNumber { name, .. }
             | Takes::Size(name)
@@ -206,6 +212,8 @@ impl Takes {
             }
             Takes::Truth => vec!["true".to_owned(), "false".to_owned()],
             Takes::Architecture(_) => cubin::target::Target::all().iter().map(|target| target.name.to_owned()).collect(),
+            Takes::CudaRelease(_) => Release::all().iter().map(|release| release.name.to_owned()).collect(),
+            Takes::NvlinkBuild(_) => Tool::Nvlink.build_names(),
             _ => Vec::new(),
         }
     }
@@ -235,7 +243,7 @@ pub enum Origin {
 
 /// One option.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct OptionRow {
     /// Which option it is.
     pub id: Id,
     /// Its name after two dashes.
@@ -256,9 +264,9 @@ pub struct Row {
     pub details: &'static str,
 }
 
-impl Row {
+impl OptionRow {
     const fn new(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> Self {
-        Row {
+        OptionRow {
             id,
             long,
             short: if short.is_empty() { None } else { Some(short) },
@@ -272,7 +280,7 @@ impl Row {
     }
 
     const fn details(self, details: &'static str) -> Self {
-        Row { details, ..self }
+        OptionRow { details, ..self }
     }
 
     /// The option as messages and notes name it: by its short name, after a dash.
@@ -301,22 +309,22 @@ pub fn first_toolkit(id: Id, value: Option<&str>) -> Option<u16> {
 }
 
 /// All rows. Those of the reference come first, in the order in which its notes list them.
-pub fn rows() -> impl Iterator<Item = &'static Row> {
+pub fn rows() -> impl Iterator<Item = &'static OptionRow> {
     [reference::ROWS, undocumented::ROWS, extension::ROWS].into_iter().flatten()
 }
 
 /// The row with this long name.
-pub fn by_long_name(name: &[u8]) -> Option<&'static Row> {
+pub fn by_long_name(name: &[u8]) -> Option<&'static OptionRow> {
     rows().find(|row| row.long.as_bytes() == name)
 }
 
 /// The row with this short name.
-pub fn by_short_name(name: &[u8]) -> Option<&'static Row> {
+pub fn by_short_name(name: &[u8]) -> Option<&'static OptionRow> {
     rows().find(|row| row.short.is_some_and(|short| short.as_bytes() == name))
 }
 
 /// The row whose short name begins this argument, if its value may follow directly, and that value.
-pub fn by_glued_name(argument: &[u8]) -> Option<(&'static Row, &[u8])> {
+pub fn by_glued_name(argument: &[u8]) -> Option<(&'static OptionRow, &[u8])> {
     rows().filter(|row| row.glued).find_map(|row| Some((row, argument.strip_prefix(row.short?.as_bytes())?)))
 }
 

@@ -4,18 +4,18 @@
 use super::Id::*;
 use super::Noted::{Always, InDetail};
 use super::Takes::{self, *};
-use super::{Id, Noted, Row};
+use super::{Id, Noted, OptionRow};
 
-const fn row(noted: Noted, id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> Row {
-    Row { noted, ..Row::new(id, long, short, takes, summary) }
+const fn row(noted: Noted, id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> OptionRow {
+    OptionRow { noted, ..OptionRow::new(id, long, short, takes, summary) }
 }
 
-const fn glued(row: Row) -> Row {
-    Row { glued: true, ..row }
+const fn glued(row: OptionRow) -> OptionRow {
+    OptionRow { glued: true, ..row }
 }
 
 #[rustfmt::skip] // a table reads better with several columns on a line
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[OptionRow] = &[
     row(
         Always, SuppressStackSizeWarning, "suppress-stack-size-warning", "suppress-stack-size-warning", Nothing,
         "Do not warn about kernels whose stack size cannot be known.",
@@ -139,12 +139,12 @@ pub(super) const ROWS: &[Row] = &[
         "Words are separated by blanks and line ends; \" keeps blanks together, \\ takes away the meaning of the next \
          character. Files may name files, 15 deep.",
     ),
-    Row::new(
+    OptionRow::new(
         GenHostLinkerScript, "gen-host-linker-script", "ghls",
         OptionalKeyword { name: "lcs-abs|lcs-aug", allowed: &["lcs-abs", "lcs-aug"] },
         "Write a linker script for the host's linker, and link nothing.",
     )
     .details("lcs-aug is the part that device code needs; lcs-abs, the default, is the host linker's own script with it."),
-    Row::new(Help, "help", "h", Nothing, "Print this help."),
-    Row::new(Version, "version", "V", Nothing, "Print the version, and that of the reference it works like."),
+    OptionRow::new(Help, "help", "h", Nothing, "Print this help."),
+    OptionRow::new(Version, "version", "V", Nothing, "Print the version, and that of the reference it works like."),
 ];

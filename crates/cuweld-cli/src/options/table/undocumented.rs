@@ -2,14 +2,14 @@
 
 use super::Id::*;
 use super::Takes::{self, *};
-use super::{Id, Origin, Row};
+use super::{Id, OptionRow, Origin};
 
-const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> Row {
-    Row { origin: Origin::Undocumented, ..Row::new(id, long, short, takes, summary) }
+const fn row(id: Id, long: &'static str, short: &'static str, takes: Takes, summary: &'static str) -> OptionRow {
+    OptionRow { origin: Origin::Undocumented, ..OptionRow::new(id, long, short, takes, summary) }
 }
 
 #[rustfmt::skip] // a table reads better with several columns on a line
-pub(super) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[OptionRow] = &[
     row(
         AllowUndefinedGlobals, "allow-undefined-globals", "allow-undefined-globals", Nothing,
         "Accept references to variables that no input defines.",

@@ -104,7 +104,7 @@ impl Facts<'_, '_> {
         }
     }
 
-    /// How many named barriers a kernel uses, if anything says so.
+    /// How many named barriers a kernel uses, if a record or a flag says.
     fn barriers(&self, kernel: FunctionId) -> Option<u16> {
         match self.properties.of(kernel) {
             Some(needs) => barriers(needs),

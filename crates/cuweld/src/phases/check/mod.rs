@@ -28,7 +28,7 @@ pub struct Facts<'facts, 'data> {
     pub planned: &'facts Planned<'facts, 'data>,
     /// Which entry functions reach what.
     pub usage: &'facts Usage<'facts, 'data>,
-    /// What each function says of itself.
+    /// The attributes of each function.
     pub attributes: &'facts Attributes,
     /// What each kernel needs.
     pub properties: &'facts KernelProperties,

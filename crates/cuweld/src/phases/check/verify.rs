@@ -22,7 +22,7 @@ pub fn check(planned: &Planned<'_, '_>, report: &mut Report) -> Result<(), Failu
             continue;
         }
         let name = resolution.name(function);
-        // What nobody defines was reported as such.
+        // An undefined symbol was reported as such.
         if resolution.code(inputs, function).is_some() || (resolution.functions()[function].kernel && is_driver_function(name)) {
             report.say(Message::NoCode { name: name.into() });
         }

@@ -1,14 +1,16 @@
 //! Objects for another architecture: their target, and the targets that accept them.
 
 use crate::diagnostics::{Diagnostic, Message};
+use crate::options::Options;
 use cubin::target::{Target, Variant};
 
-/// Says why an object for the GPU `number` can not be linked for `target`.
-pub fn describe(message: Message, file: &str, target: &Target, number: u32, accelerated: bool) -> Diagnostic {
+/// Says why an object for the GPU `number` can not be linked for the target of the link.
+pub fn describe(message: Message, file: &str, options: &Options, number: u32, accelerated: bool) -> Diagnostic {
+    let (target, release) = (options.target, options.release.limit());
     let letter = if accelerated { "a" } else { "" };
     let takers: Vec<&str> = Target::all()
         .iter()
-        .filter(|taker| taker.accepts(number, accelerated) && (accelerated || taker.variant == Variant::Plain))
+        .filter(|taker| taker.accepts(number, accelerated, release) && (accelerated || taker.variant == Variant::Plain))
         .map(|taker| taker.name)
         .collect();
     let diagnostic = Diagnostic::new(message)

@@ -4,7 +4,7 @@ use super::{bytes, prototype};
 use crate::demangle::demangle;
 use crate::diagnostics::Diagnostic;
 use crate::id::FileId;
-use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place};
+use crate::phases::load::{CallRecord, InputSymbol, Inputs, Place};
 use cubin::symbol::{Binding, Space, SymbolKind, other};
 use std::collections::HashMap;
 
@@ -93,7 +93,7 @@ impl<'data> Side<'_, 'data> {
         };
         let verb = if symbol.place() == Place::Undefined { "declares" } else { "defines" };
         let what = match (symbol.kind, Space::from_bits(symbol.other >> 5)) {
-            (SymbolKind::FUNCTION, _) if symbol.other & OTHER_KERNEL != 0 => "a kernel",
+            (SymbolKind::FUNCTION, _) if symbol.other & other::ENTRY != 0 => "a kernel",
             (SymbolKind::FUNCTION, _) => "a device function",
             (SymbolKind::TEXTURE, _) => "a texture",
             (SymbolKind::SAMPLER, _) => "a sampler",
@@ -108,7 +108,7 @@ impl<'data> Side<'_, 'data> {
 
     /// Whether both are the same kind of thing, so that it makes sense to compare what they hold.
     fn is_like(&self, other: &Self) -> bool {
-        const KIND: u8 = 0xe0 | OTHER_KERNEL;
+        const KIND: u8 = other::SPACE | other::ENTRY;
         self.symbol.kind == other.symbol.kind && (self.symbol.other ^ other.symbol.other) & KIND == 0
     }
 

@@ -108,7 +108,7 @@ impl Ways {
     }
 }
 
-/// How much of a way is shown at either end: nobody reads a thousand calls.
+/// How many calls of a path are shown at either end.
 const SHOWN: usize = 12;
 
 /// A way that is longer is not shown as a whole.

@@ -6,7 +6,7 @@
 const CODES: [(char, &str); 6] =
     [('v', "nothing"), ('i', "32 bits"), ('l', "64 bits"), ('f', "a float"), ('d', "a double"), ('s', "16 bits")];
 
-/// A prototype in words; as it is, if it is of a kind that is not known.
+/// A prototype for messages; the text itself, if its form is not known.
 pub(super) fn readable(prototype: &str) -> String {
     words(prototype).unwrap_or_else(|| format!("'{prototype}'"))
 }

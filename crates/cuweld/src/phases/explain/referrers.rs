@@ -3,9 +3,9 @@
 use crate::demangle::demangle;
 use crate::id::{FileId, InputSectionId, InputSymbolId, SymbolId};
 use crate::phases::live::LiveSet;
-use crate::phases::load::{Inputs, OTHER_KERNEL, Place, Role};
+use crate::phases::load::{Inputs, Place, Role};
 use crate::phases::resolve::{Fate, Resolution};
-use cubin::symbol::SymbolKind;
+use cubin::symbol::{SymbolKind, other};
 use std::collections::{HashMap, HashSet};
 
 /// The facts that the search for references reads.
@@ -55,7 +55,7 @@ impl Referrers<'_, '_> {
                 let function = self.resolution.function(owner)?;
                 let counts = self.resolution.fate(owner) == Fate::Taken && self.live.contains(function);
                 let symbol = &self.inputs.symbols()[owner];
-                let kind = if symbol.other & OTHER_KERNEL != 0 { "kernel" } else { "function" };
+                let kind = if symbol.other & other::ENTRY != 0 { "kernel" } else { "function" };
                 counts.then(|| format!("referenced by {kind} {} in {file_name}", demangle(symbol.name)))
             }
             Role::GlobalData | Role::UnifiedData | Role::ModuleConstants(_) => {

@@ -26,15 +26,18 @@ pub fn describe(
         let name = |&kernel: &FunctionId| format!("kernel {}", demangle(resolution.name(kernel)));
         diagnostic.also.extend(first_few(kernels, 5, name));
     }
-    let cycles = cycles_of(kernels, graph, components);
-    let text = |way: Vec<u32>| format!("recursion: {}", path::text(&way, graph, resolution));
-    diagnostic.also.extend(first_few(cycles.iter().filter_map(|&component| cycle(component, graph, components)), 3, text));
+    // A way around a cycle is looked for only where it is shown: each takes a search of the whole graph.
+    let text = |component: usize| {
+        let way = cycle(component, graph, components).unwrap_or_default();
+        format!("recursion: {}", path::text(&way, graph, resolution))
+    };
+    diagnostic.also.extend(first_few(cycles_of(kernels, graph, components), 3, text));
     Some(diagnostic.hint("set a size that is enough, with cudaDeviceSetLimit(cudaLimitStackSize, bytes)"))
 }
 
 /// The cyclic components that kernels reach, in the order in which a search meets them.
 fn cycles_of(kernels: &[FunctionId], graph: &CallGraph<'_>, components: &Components) -> Vec<usize> {
-    let mut seen = vec![false; graph.nodes()];
+    let (mut seen, mut is_known) = (vec![false; graph.nodes()], vec![false; components.len()]);
     let mut open: Vec<u32> = kernels.iter().rev().map(|&kernel| graph.node(kernel)).collect();
     let mut cycles = Vec::new();
     while let Some(node) = open.pop() {
@@ -42,7 +45,7 @@ fn cycles_of(kernels: &[FunctionId], graph: &CallGraph<'_>, components: &Compone
             continue;
         }
         let component = components.of_node(node);
-        if components.is_cyclic(component) && !cycles.contains(&component) {
+        if components.is_cyclic(component) && !std::mem::replace(&mut is_known[component], true) {
             cycles.push(component);
         }
         open.extend(graph.successors(node).filter(|&next| !seen[next as usize]));

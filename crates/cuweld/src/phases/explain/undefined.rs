@@ -80,7 +80,7 @@ fn definitions<'data>(inputs: &Inputs<'data>) -> Vec<Definition<'data>> {
     definitions
 }
 
-/// What was perhaps meant by a name that nobody defines.
+/// Defined names that are similar to an undefined one.
 fn meant(name: &str, shown: &str, definitions: &[Definition<'_>]) -> Option<String> {
     let named = |definition: &&Definition<'_>| definition.shown.replace("<unnamed>::", "") == shown;
     if let Some(found) = definitions.iter().filter(|definition| definition.local).find(named) {

@@ -24,7 +24,7 @@ use std::ops::Deref;
 pub struct Facts<'facts, 'data> {
     /// What was settled.
     pub settled: Settled<'facts, 'data>,
-    /// What each function says of itself.
+    /// The attributes of each function.
     pub attributes: &'facts Attributes,
     /// The debug information of the machine view, where there are two.
     pub machine_debug: &'facts MachineDebug<'data>,

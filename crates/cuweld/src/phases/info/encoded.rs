@@ -8,6 +8,9 @@ use cubin::info::{Attribute, HEADER_SIZE, Record, format};
 use cubin::target::Views;
 use rayon::prelude::*;
 
+/// The most words that the payload of a record can have: its length has 16 bits.
+const MOST_WORDS: usize = u16::MAX as usize / 4;
+
 /// Records, one after the other.
 #[derive(Debug, Default)]
 pub struct Encoded {
@@ -57,22 +60,24 @@ impl Encoded {
         self.bytes.extend_from_slice(rest);
     }
 
-    /// Numbers.
+    /// Numbers, in several records if one has no room for all.
     pub fn words(&mut self, attribute: Attribute, words: &[u32]) {
-        self.header(format::SIZED, attribute, (4 * words.len()) as u16);
-        self.bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        let (first, others) = words.split_at(words.len().min(MOST_WORDS));
+        for words in [first].into_iter().chain(others.chunks(MOST_WORDS)) {
+            self.header(format::SIZED, attribute, (4 * words.len()) as u16);
+            self.bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        }
     }
 
-    /// Symbols only. There is no record of none.
+    /// Symbols only, likewise. There is no record of none.
     pub fn symbols(&mut self, attribute: Attribute, symbols: impl Iterator<Item = Referent>) {
-        let start = self.bytes.len();
-        self.header(format::SIZED, attribute, 0);
-        symbols.for_each(|symbol| self.mention(symbol));
-        let payload = self.bytes.len() - start - HEADER_SIZE;
-        if payload == 0 {
-            self.bytes.truncate(start);
-        } else {
-            self.bytes[start + 2..start + HEADER_SIZE].copy_from_slice(&(payload as u16).to_le_bytes());
+        let mut symbols = symbols.peekable();
+        while symbols.peek().is_some() {
+            let start = self.bytes.len();
+            self.header(format::SIZED, attribute, 0);
+            symbols.by_ref().take(MOST_WORDS).for_each(|symbol| self.mention(symbol));
+            let payload = (self.bytes.len() - start - HEADER_SIZE) as u16;
+            self.bytes[start + 2..start + HEADER_SIZE].copy_from_slice(&payload.to_le_bytes());
         }
     }
 
@@ -192,5 +197,16 @@ mod tests {
         let mut copy = Encoded::default();
         records.iter().for_each(|record| copy.copy(record));
         assert_eq!(copy.bytes, out.bytes);
+    }
+
+    #[test]
+    fn long_lists_have_several_records() {
+        let mut out = Encoded::default();
+        out.words(Attribute::LANGUAGE, &[]);
+        out.words(Attribute::LANGUAGE, &vec![7; MOST_WORDS + 1]);
+        out.symbols(Attribute::EXTERNS, std::iter::repeat_n(Referent::Symbol(SymbolId::from_index(0)), 2 * MOST_WORDS));
+        let records: Vec<_> = cubin::info::records(&out.bytes).flatten().collect();
+        let lengths = [0, MOST_WORDS, 1, MOST_WORDS, MOST_WORDS];
+        assert_eq!(records.iter().map(|record| record.words().len()).collect::<Vec<_>>(), lengths);
     }
 }

@@ -467,7 +467,7 @@ pub fn variables_of(facts: &Facts<'_, '_>, layout: &SharedLayout, kernel: Functi
 
 /// How dynamic shared memory is aligned.
 struct DynamicAlignment {
-    /// The widest alignment of all, whoever uses it.
+    /// The widest alignment of all variables, whichever kernels use them.
     widest: u64,
     of: PerComponent<Option<u64>>,
     /// What the reference linker aligns the start to: the array that the end of the first function's code refers to.

@@ -21,7 +21,7 @@ pub struct TextureLayout {
     offsets: IdMap<SymbolId, u64>,
     base: u64,
     kernels: Vec<FunctionId>,
-    /// The kernels that reach a sampler or a surface; for others, nobody fills the slots of samplers.
+    /// The kernels that reach a sampler or a surface; for others, the slots of samplers stay empty.
     with_samplers: IdSet<FunctionId>,
     is_sampler: IdSet<SymbolId>,
 }

@@ -49,6 +49,8 @@ pub(super) fn left_out<'data>(
     }
     for name in keep {
         search.mention(name);
+        // It may be a function of the device runtime library.
+        search.functions.push(name);
     }
     with(Demand::Always).for_each(|index| search.add(symbols_of(index)));
     let mut taken = vec![false; inputs.len()];
@@ -92,7 +94,7 @@ struct Search<'data> {
     defined: HashSet<&'data str, foldhash::fast::RandomState>,
     /// Names that were mentioned without a definition. Some may be defined by now.
     mentioned: HashSet<&'data str, foldhash::fast::RandomState>,
-    /// The functions among them.
+    /// The functions among them, and what may be one.
     functions: Vec<&'data str>,
     /// What is to be looked at: in which round, which object, and the name that it defines.
     candidates: BinaryHeap<Reverse<(usize, usize, &'data str)>>,

@@ -117,7 +117,7 @@ pub struct ObjectFile<'data> {
     pub unified: Vec<UnifiedEntry>,
     /// Whether it is a whole program that leaves only library functions to be linked (`nvcc -ewp`): its shared memory is laid out.
     pub is_whole_program: bool,
-    /// Functions of which the object says that nobody knows how much stack they need, as whole programs do of recursions.
+    /// Functions whose stack size is unknown according to the object: recursions of whole programs.
     pub unknown_stacks: Vec<InputSymbolId>,
     /// Whether it is a part of the device runtime library.
     pub is_runtime: bool,
@@ -307,7 +307,7 @@ pub struct InputSymbol<'data> {
 const _: () = assert!(size_of::<InputSection<'_>>() == 80);
 const _: () = assert!(size_of::<InputSymbol<'_>>() == 48);
 
-/// How names are hashed: in every run differently, so that nobody can make a file of names that all collide.
+/// How names are hashed: in every run differently, so that no file can be made whose names all collide.
 static NAME_STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 /// The hash of a name, which is never 0.
@@ -317,7 +317,7 @@ pub fn name_hash(name: &[u8]) -> u32 {
     (hasher.finish() as u32).max(1)
 }
 
-/// What the machine view says of a symbol, where there are two.
+/// A symbol in the machine view, where there are two views.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct MachineSymbol {
     /// Its offset.
@@ -357,19 +357,8 @@ impl InputSymbol<'_> {
     }
 }
 
-/// Bit of `other`: the function is a kernel.
-pub const OTHER_KERNEL: u8 = 0x10;
-/// Bits of `other`: the memory space of a variable.
-pub const OTHER_SPACE: u8 = 0xe0;
-/// The memory space of shared variables.
-pub const SPACE_SHARED: u8 = 0x40;
 /// What the reference linker calls a kernel's dynamic shared memory in a relocatable output.
 pub const SHARED_INSTANCE: &str = "externsharedinstance";
-
-/// Whether a variable with this `other` lives in shared memory.
-pub fn is_shared(other: u8) -> bool {
-    other & OTHER_SPACE == SPACE_SHARED
-}
 
 impl<'data> Inputs<'data> {
     /// Which of the given inputs are not needed and take no part, in ascending order.

@@ -107,13 +107,13 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
     let target = options.target;
     let (number, accelerated) = (Target::current_number(file.sm()), file.is_accelerated());
     let is_let_through = options.imitates(Imitation::AcceleratedForPlain) && accelerated && number == target.number;
-    if !target.accepts(number, accelerated) && !is_let_through {
+    if !target.accepts(number, accelerated, options.release.limit()) && !is_let_through {
         let mixes_variants = accelerated && target.variant != Variant::Accelerated;
         let message = match mixes_variants && !options.imitates(Imitation::AcceleratedForPlain) {
             true => Message::AcceleratedForPlain {},
             false => Message::WrongArchitecture { file: name.into(), target: target.name.into() },
         };
-        return Err(Box::new(explain::architecture::describe(message, name, target, file.sm(), accelerated)));
+        return Err(Box::new(explain::architecture::describe(message, name, options, file.sm(), accelerated)));
     }
     if target.views == Views::Two && number != target.number && !runs_as_it_is(file, target) {
         let compiled_for = format!("sm_{}", file.sm());
@@ -142,7 +142,7 @@ fn check_fitness(file: &File<'_>, name: &str, options: &Options) -> Result<(), B
     Ok(())
 }
 
-/// Whether machine code for another GPU of the family runs on the target: the object says so, or has no code.
+/// Whether machine code for another GPU of the family runs on the target: the object states it, or has no code.
 fn runs_as_it_is(file: &File<'_>, target: &Target) -> bool {
     let has_code = file.sections().iter().any(|section| section.kind() == SectionType::CAPSULE);
     let records = file.sections().iter().filter(|section| section.kind() == SectionType::COMPAT);
@@ -226,7 +226,7 @@ impl<'data> Reader<'_, 'data> {
         meant.filter_map(|(&index, section)| Some((self.file.section(index)?, section)))
     }
 
-    /// What the machine view says of the symbols, where there are two.
+    /// The symbols in the machine view, where there are two views.
     fn read_machine_symbols(&self, symbols: &[InputSymbol<'data>], rows: &mut [MachineSymbol]) -> Result<(), Damage> {
         let table = self.file.symbol_table().and_then(|index| self.file.section(index));
         let records = table.map(|section| section.data.as_chunks::<{ SymbolRecord::SIZE }>().0).unwrap_or_default();
@@ -378,7 +378,7 @@ impl<'data> Reader<'_, 'data> {
     }
 }
 
-/// More than most sections are aligned to, and little enough that padding takes no memory to speak of.
+/// More than most sections are aligned to, and so little that padding takes hardly any memory.
 const MAX_ALIGN: u64 = 1 << 20;
 /// Far above the memory of any GPU; sums of as many sizes as there are sections stay below 64 bits.
 const MAX_SIZE: u64 = 1 << 40;

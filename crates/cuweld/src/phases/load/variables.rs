@@ -1,9 +1,9 @@
 //! Plain variables, in ranges: hot, so later phases handle a whole range at a time.
 
-use super::{InputSymbol, Inputs, ObjectFile, Role, is_shared};
+use super::{InputSymbol, Inputs, ObjectFile, Role};
 use crate::id::{FileId, IdRange, IdSet, InputSectionId, InputSymbolId};
 use cubin::release::Rule;
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::symbol::{Binding, SymbolKind, other};
 
 /// Global symbols one after the other which are variables in one section of the whole module. There is nothing about them that depends
 /// on functions, and are hot: one per variable of every input.
@@ -60,7 +60,7 @@ impl InputSymbol<'_> {
         matches!(role, Role::GlobalData | Role::GlobalZero | Role::ModuleConstants(_))
             && matches!(self.kind, SymbolKind::OBJECT | SymbolKind::CUDA_OBJECT)
             && self.binding == Binding::GLOBAL
-            && !is_shared(self.other)
+            && !other::is_shared(self.other)
             && !self.name.is_empty()
     }
 }

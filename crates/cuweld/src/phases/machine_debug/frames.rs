@@ -320,7 +320,7 @@ enum Operand {
 /// The instruction that moves on by a word.
 const ADVANCE: u8 = 0x04;
 
-/// The instructions that compilers use. The first one fills up, and so ends the program.
+/// The instructions that compilers use. The first one is padding, and so ends the program.
 const INSTRUCTIONS: [(u8, &[Operand]); 7] = [
     (ADVANCE, &[Operand::Advance]),
     (0x05, &[Operand::Number, Operand::Number]),

@@ -55,7 +55,7 @@ struct Unit {
     sequences: Vec<(usize, usize, InputSymbolId)>,
 }
 
-/// The tables in a section. What does not look like one ends them.
+/// The tables in a section, given the functions that its relocations name, by offset. What does not look like a table ends them.
 fn units(data: &[u8], functions: &[(u64, InputSymbolId)]) -> Vec<Unit> {
     let (mut at, mut units) = (0, Vec::new());
     let size = |at: usize| {
@@ -63,11 +63,10 @@ fn units(data: &[u8], functions: &[(u64, InputSymbolId)]) -> Vec<Unit> {
     };
     while let Some(size) = size(at) {
         let end = at + size;
-        let starts: Vec<(usize, InputSymbolId)> = (functions.iter())
-            .map(|&(offset, function)| (offset as usize, function))
-            .filter(|&(offset, _)| offset >= at + LENGTH + ADDRESS && offset < end)
-            .map(|(offset, function)| (offset - ADDRESS, function))
-            .collect();
+        let before = |place: usize| functions.partition_point(|&(offset, _)| offset < place as u64);
+        let named = functions.get(before(at + LENGTH + ADDRESS)..before(end)).unwrap_or_default();
+        let starts: Vec<(usize, InputSymbolId)> =
+            named.iter().map(|&(offset, function)| (offset as usize - ADDRESS, function)).collect();
         let ends = starts.iter().skip(1).map(|&(next, _)| next).chain([end]);
         let sequences = starts.iter().zip(ends).map(|(&(from, function), to)| (from, to, function)).collect();
         units.push(Unit { start: at, end, sequences });
@@ -212,7 +211,7 @@ const STUB_ENDS: [&[u8]; 2] = [&[opcode::EXTENDED, 1, opcode::END], &[opcode::PR
 const STEP: i64 = 16;
 
 /// A row of a sequence.
-struct Row<'data> {
+struct LineRow<'data> {
     /// Instructions that are copied as they are.
     before: Vec<&'data [u8]>,
     /// Those that say something of the row behind them: these stand behind its steps.
@@ -229,7 +228,7 @@ struct Row<'data> {
 fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) -> Option<Vec<u8>> {
     let (mut rows, behind) = read(sequence, encoding, places)?;
     share_flags(&mut rows);
-    // Of several rows for one address, the last one counts. A row for the function's start is kept beside it.
+    // Of several rows for one address, the last one is taken. A row for the function's start is kept beside it.
     let lines: HashMap<i64, i64> = rows.iter().map(|row| (row.place, row.line)).collect();
     let mut seen = HashSet::new();
     let mut out = sequence.get(..ADDRESS + 8)?.to_vec();
@@ -270,7 +269,7 @@ fn translate(sequence: &[u8], encoding: Encoding, places: &Places, size: u64) ->
 }
 
 /// Lets the row of a function's start have the flags of the one that is kept beside it for the same address.
-fn share_flags(rows: &mut [Row<'_>]) {
+fn share_flags(rows: &mut [LineRow<'_>]) {
     for index in 1..rows.len() {
         let [start, next] = &mut rows[index - 1..=index] else { continue };
         if start.is_prologue && !next.is_prologue && start.place == next.place {
@@ -282,7 +281,7 @@ fn share_flags(rows: &mut [Row<'_>]) {
 
 /// Reads the rows of a sequence, and the instructions after the last; nothing, if it has some that are not known. Rows after the code are
 /// passed over.
-fn read<'data>(sequence: &'data [u8], encoding: Encoding, places: &Places) -> Option<(Vec<Row<'data>>, Vec<&'data [u8]>)> {
+fn read<'data>(sequence: &'data [u8], encoding: Encoding, places: &Places) -> Option<(Vec<LineRow<'data>>, Vec<&'data [u8]>)> {
     let (mut at, mut place, mut line, mut is_prologue) = (0, 0_u64, 1_i64, false);
     let (mut rows, mut before) = (Vec::new(), Vec::new());
     loop {
@@ -318,7 +317,7 @@ fn read<'data>(sequence: &'data [u8], encoding: Encoding, places: &Places) -> Op
             }
         }
         if let Some(machine) = places.machine_from(place).filter(|_| has_row) {
-            rows.push(Row {
+            rows.push(LineRow {
                 before: std::mem::take(&mut before),
                 flags: Vec::new(),
                 place: machine.cast_signed(),

@@ -44,7 +44,7 @@ pub struct MachineContents<'data> {
     changes: Vec<Change>,
     /// Its relocations, in file order.
     pub kept: Vec<Kept>,
-    /// Whether it speaks of no function, and so is the same in both views.
+    /// Whether it describes no function, and so is the same in both views.
     pub is_shared: bool,
 }
 
@@ -170,7 +170,7 @@ impl Moved {
 
 /// How a section of debug information is built.
 #[derive(Copy, Clone, Debug, Eq, PartialEq)]
-enum Form {
+enum DebugSectionKind {
     Frames,
     Lines,
     Registers,
@@ -184,15 +184,15 @@ const LINES: &str = ".debug_line";
 const REGISTER_TYPES: &str = ".nv_debug_info_reg_type";
 
 /// The sections that are not simply appended.
-const FORMS: [(&str, Form); 4] = [
-    (".debug_frame", Form::Frames),
-    (LINES, Form::Lines),
-    (".nv_debug_line_sass", Form::Lines),
-    (".nv_debug_info_reg_sass", Form::Registers),
+const SECTION_KINDS: [(&str, DebugSectionKind); 4] = [
+    (".debug_frame", DebugSectionKind::Frames),
+    (LINES, DebugSectionKind::Lines),
+    (".nv_debug_line_sass", DebugSectionKind::Lines),
+    (".nv_debug_info_reg_sass", DebugSectionKind::Registers),
 ];
 
-fn form(section: &OutputSection<'_>) -> Form {
-    FORMS.iter().find(|(name, _)| *name == section.name.stem).map_or(Form::Appended, |&(_, form)| form)
+fn kind_of(section: &OutputSection<'_>) -> DebugSectionKind {
+    SECTION_KINDS.iter().find(|(name, _)| *name == section.name.stem).map_or(DebugSectionKind::Appended, |&(_, kind)| kind)
 }
 
 impl<'data> Facts<'_, 'data> {
@@ -201,25 +201,27 @@ impl<'data> Facts<'_, 'data> {
     }
 
     fn draft(&self, section: &OutputSection<'_>) -> Draft<'data> {
-        let form = form(section);
-        if form == Form::Frames {
+        let kind = kind_of(section);
+        if kind == DebugSectionKind::Frames {
             return self.frames(section);
         }
         let mut draft = Draft::default();
         let mut described = HashSet::new();
-        let named = if form == Form::Registers { self.first_of_names() } else { HashMap::new() };
+        let named = if kind == DebugSectionKind::Registers { self.first_of_names() } else { HashMap::new() };
         for piece in section.pieces.iter() {
             let linked = piece.section;
             let Some(machine) = self.inputs().sections()[linked].machine else { continue };
             let file = self.inputs().file_of_section(linked);
             let data = self.inputs().sections()[machine].data;
             let mut moved = Moved::default();
-            let bytes = match form {
-                Form::Lines => self.lines(&Tables { file, linked, machine, data }, draft.parts.size, &mut moved).into(),
-                Form::Registers => {
+            let bytes = match kind {
+                DebugSectionKind::Lines => {
+                    self.lines(&Tables { file, linked, machine, data }, draft.parts.size, &mut moved).into()
+                }
+                DebugSectionKind::Registers => {
                     self.registers(file, (self.inputs().sections()[linked].data, data), &named, &mut described).into()
                 }
-                Form::Frames | Form::Appended => Cow::Borrowed(data),
+                DebugSectionKind::Frames | DebugSectionKind::Appended => Cow::Borrowed(data),
             };
             moved.0.sort_unstable();
             let base = draft.parts.push(bytes);
@@ -246,7 +248,7 @@ impl<'data> Facts<'_, 'data> {
         functions
     }
 
-    /// The function that debug information of `file` speaks of, if it is live and the relocation was not dropped with a definition of it.
+    /// The function that debug information of `file` describes, if it is live and the relocation was not dropped with a definition of it.
     fn subject(&self, symbol: InputSymbolId, file: FileId) -> Option<Subject> {
         let (resolution, live): (&Resolution<'_>, &LiveSet) = (self.planned.resolution, self.planned.live);
         let function = resolution.function(symbol).filter(|&function| live.contains(function))?;
@@ -275,15 +277,15 @@ impl<'data> Facts<'_, 'data> {
         draft: Draft<'data>,
         bases: &IdMap<InputSectionId, u64>,
     ) -> MachineContents<'data> {
-        let form = form(section);
+        let kind = kind_of(section);
         let speaks_of_functions = draft
             .pieces
             .iter()
             .any(|piece| self.inputs().attached(piece.machine).any(|list| self.inputs().sections()[list].size > 0));
         let is_empty = draft.pieces.iter().all(|piece| self.inputs().sections()[piece.linked].size == 0);
-        let is_same_without_functions = match form {
-            Form::Frames => true,
-            Form::Lines => !self.inputs().release().has(Rule::LineTablesEnd),
+        let is_same_without_functions = match kind {
+            DebugSectionKind::Frames => true,
+            DebugSectionKind::Lines => !self.inputs().release().has(Rule::LineTablesEnd),
             _ if section.name.stem == REGISTER_TYPES => {
                 let data = |id: InputSectionId| self.inputs().sections()[id].data;
                 let is_same = draft.pieces.iter().all(|piece| data(piece.linked) == data(piece.machine));
@@ -299,7 +301,7 @@ impl<'data> Facts<'_, 'data> {
             contents.kept.extend(piece.kept);
             contents.changes.extend(piece.changes);
         }
-        if form == Form::Lines {
+        if kind == DebugSectionKind::Lines {
             contents.kept.sort_by_key(|kept| kept.offset);
         }
         contents
@@ -307,7 +309,7 @@ impl<'data> Facts<'_, 'data> {
 
     /// Decides about the relocations of a piece of a section.
     fn settle(&self, section: &OutputSection<'_>, piece: &DraftPiece, bases: &IdMap<InputSectionId, u64>) -> Settled {
-        let is_taken_apart = matches!(form(section), Form::Frames | Form::Lines);
+        let is_taken_apart = matches!(kind_of(section), DebugSectionKind::Frames | DebugSectionKind::Lines);
         let file = self.inputs().file_of_section(piece.linked);
         let linked = LazyCell::new(|| self.linked_addends(file, piece.linked));
         let mut settled = Settled::default();
@@ -371,11 +373,11 @@ impl Settled {
     }
 }
 
-/// A function that debug information speaks of.
+/// A function that debug information describes.
 #[derive(Copy, Clone, Debug)]
 struct Subject {
     function: FunctionId,
-    /// Whether it speaks of the prevailing definition, and not of one that was replaced.
+    /// Whether that is the prevailing definition, and not one that was replaced.
     is_current: bool,
 }
 

@@ -19,6 +19,7 @@ use crate::views::View;
 use cubin::capsule::Capsule;
 use cubin::mercury::Places;
 use cubin::release::{Release, Rule};
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -114,6 +115,8 @@ impl<'data> Facts<'_, 'data> {
         let since = |release: &Release| release.has(Rule::LiveRangesStartInTime);
         let compiled = inputs.files()[file].toolkit.map(Release::for_toolkit);
         let starts_late = since(inputs.release()) && !compiled.is_some_and(since);
+        // Of several descriptions of a name, the first.
+        let linked: LazyCell<HashMap<&[u8], Ranges<'_>>, _> = LazyCell::new(|| live_ranges(linked).into_iter().rev().collect());
         let mut out = machine.to_vec();
         for (name, ranges) in live_ranges(machine) {
             let Some(&symbol) = std::str::from_utf8(name).ok().and_then(|name| functions.get(name)) else { continue };
@@ -129,9 +132,9 @@ impl<'data> Facts<'_, 'data> {
                         continue;
                     }
                     let keep = |span: &Span, [start, _]: [Option<u32>; 2]| [start.unwrap_or(span.bounds.start), span.bounds.end];
-                    self.placed(&ranges, linked, name, function, keep)
+                    self.placed(&ranges, linked.get(name), function, keep)
                 } else if let Some(function) = first.filter(|_| is_first) {
-                    self.placed(&ranges, linked, name, function, |_, places| places.map(Option::unwrap_or_default))
+                    self.placed(&ranges, linked.get(name), function, |_, places| places.map(Option::unwrap_or_default))
                 } else {
                     ranges.values().flatten().map(|span| (span.at, [0, 0])).collect()
                 };
@@ -144,25 +147,22 @@ impl<'data> Facts<'_, 'data> {
         out
     }
 
-    /// Live ranges of the Mercury code in the machine code of the prevailing definition, by their offsets in the section: what `settle` makes of
-    /// a range of the machine's section and of what is known of its bounds.
+    /// Live ranges of a function in the machine code of the prevailing definition, by their offsets in the section: what `settle` makes of
+    /// a range of the machine's section, and of where its bounds in the linked view are in that code, as far as that is known.
     fn placed(
         &self,
         ranges: &Ranges<'_>,
-        linked: &[u8],
-        name: &[u8],
+        linked: Option<&Ranges<'_>>,
         function: FunctionId,
         settle: impl Fn(&Span, [Option<u32>; 2]) -> [u32; 2],
     ) -> Vec<(usize, [u32; 2])> {
         let places = self.places(function);
-        let linked = live_ranges(linked).into_iter().find(|(other, _)| *other == name).map(|(_, ranges)| ranges);
-        let linked = linked.unwrap_or_default();
         let start = |place| match self.inputs().release().has(Rule::LiveRangesStartInTime) {
             true => places.machine_last(place),
             false => places.machine_until(place),
         };
         let bounds = |key, index| {
-            let span: &Span = linked.get(key)?.get(index)?;
+            let span: &Span = linked?.get(key)?.get(index)?;
             Some([start(span.bounds.start.into()), places.machine_main(span.bounds.end.into())])
         };
         let word = |place: u64| u32::try_from(place).ok();

@@ -150,7 +150,7 @@ pub fn gather(walk: &mut Walk<'_, '_>, report: &mut Report) -> Result<(), Failur
     for (section, function) in moving {
         match kernels.get(&function) {
             Some(kernels) => move_to_kernels(walk, function, section, kernels),
-            // Nobody launches this code, so nobody needs its constants.
+            // No kernel reaches this code, so its constants are not needed.
             None => abandon(walk, section),
         }
     }

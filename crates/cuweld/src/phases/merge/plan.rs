@@ -235,7 +235,7 @@ pub struct FunctionSections {
 pub struct OutputSection<'data> {
     /// Its name.
     pub name: Name<'data>,
-    /// What knows how it comes about.
+    /// The kind, which answers questions about it.
     pub kind: &'static dyn SectionKind,
     /// The function that it belongs to, if it does to one.
     pub function: Option<FunctionId>,

@@ -29,9 +29,9 @@ pub struct SharedVariable {
 pub enum SharedPlacement {
     /// One kernel's.
     Kernel(FunctionId),
-    /// Whoever uses it.
+    /// The kernels that use it.
     Module,
-    /// No one's: dynamic shared memory, which has no offset among the others but takes part in their order.
+    /// None: dynamic shared memory, which has no offset among the others but takes part in their order.
     Dynamic,
 }
 

@@ -8,7 +8,7 @@ use crate::imitations::Imitation;
 use crate::options::{KernelRoots, Options};
 use crate::phases::image_size::Room;
 use crate::phases::live::LiveSet;
-use crate::phases::load::{Inputs, Place, Role, Stretch, Variables, is_shared};
+use crate::phases::load::{Inputs, Place, Role, Stretch, Variables};
 use crate::phases::propagate::KernelProperties;
 use crate::phases::references::References;
 use crate::phases::resolve::{Fate, Part, Resolution};
@@ -21,7 +21,7 @@ use crate::sections::{
 };
 use cubin::elf::{SHF_ALLOC, SHF_EXECINSTR};
 use cubin::release::Rule;
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::symbol::{Binding, SymbolKind, other};
 use std::collections::HashMap;
 
 /// The facts that the walk reads.
@@ -343,13 +343,13 @@ impl<'facts, 'data> Walk<'facts, 'data> {
                         self.place(section, Cause::Symbol);
                     }
                     match inputs.sections()[section].role {
-                        _ if is_shared(row.other) => self.shared_variable(id, symbol, section),
+                        _ if other::is_shared(row.other) => self.shared_variable(id, symbol, section),
                         Role::ReservedShared => self.reserved_variable(id, symbol, section),
                         Role::FunctionConstants(1..) => constants::cover(self, section, row.value.saturating_add(row.size)),
                         _ => {}
                     }
                 }
-                Place::Undefined if is_shared(row.other) && row.size == 0 => self.dynamic_shared(id, symbol),
+                Place::Undefined if other::is_shared(row.other) && row.size == 0 => self.dynamic_shared(id, symbol),
                 _ => {}
             }
             self.list_local(id, symbol);

@@ -87,7 +87,7 @@ impl Externs {
         if let Some(same) = lists.iter().find(|list| ***list == *all) {
             return Some(Rc::clone(same));
         }
-        // A list that nobody else has is gone now.
+        // A list without another owner is freed now.
         let gone: u64 = lists.iter().filter(|list| Rc::strong_count(list) == 1).map(|list| list.len() as u64).sum();
         self.entries = (self.entries + all.len() as u64).saturating_sub(gone);
         Some(all.into())

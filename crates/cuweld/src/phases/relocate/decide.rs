@@ -102,7 +102,7 @@ impl Planned<'_, '_> {
         match (self.home(id), expression) {
             (Home::Code, _) => Decision::Keep(kept),
             (Home::Shared, _) => self.settle_shared(reference, id, kept),
-            // The Mercury view leaves them to whoever generates machine code from it.
+            // The Mercury view leaves them to the generator of machine code.
             (Home::ReservedShared(_), _) if reference.entry.kind.is_mercury() => Decision::Keep(kept),
             (Home::ReservedShared(offset), _) => {
                 Decision::ApplyUnrecorded(Patch { add: true, ..reference.patch(self.options.reserved_for_tools() + offset) })
@@ -134,7 +134,7 @@ impl Planned<'_, '_> {
         }
     }
 
-    /// A relocation of debug information that speaks of the bytes of code is discarded with the definition that it speaks of.
+    /// A relocation of debug information about the bytes of code is discarded with the definition that it describes.
     fn went_with_replaced_code(&self, reference: &Reference<'_, '_>) -> bool {
         let was_dropped = |function| self.resolution.debug_reference_was_dropped(function, reference.file);
         reference.is_debug

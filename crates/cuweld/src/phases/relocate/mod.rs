@@ -182,8 +182,9 @@ impl Planned<'_, '_> {
             for list in newer.into_iter().rev().chain(oldest) {
                 self.list((section, piece, room), list, view, run)?;
             }
-            if piece.origin.is_some() && self.moves_by_table(section, piece) {
-                self.sort_by_tables(&mut run.kept[kept_before..], piece);
+            let kept = &mut run.kept[kept_before..];
+            if piece.origin.is_some() && kept.len() > 1 && self.moves_by_table(section, piece) {
+                self.sort_by_tables(kept, piece);
             }
         }
         Ok(())

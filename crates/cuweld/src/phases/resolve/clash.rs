@@ -6,7 +6,7 @@ use super::{Symbol, is_dynamic};
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::FileId;
 use crate::phases::explain::clash::{self as explain, Mentions};
-use crate::phases::load::{InputSymbol, Inputs, OTHER_KERNEL, Place};
+use crate::phases::load::{InputSymbol, Inputs, Place};
 use cubin::symbol::{Binding, Space, SymbolKind, other};
 
 /// Something that does not fit together.
@@ -67,11 +67,11 @@ pub fn function<'data>(known: &Symbol, row: &InputSymbol<'data>) -> Vec<Clash<'d
     let (name, first) = (row.name, owner(known));
     let mut clashes = Vec::new();
     let is_variable = known.function.is_none();
-    if (known.other ^ row.other) & OTHER_KERNEL != 0 {
+    if (known.other ^ row.other) & other::ENTRY != 0 {
         clashes.push(Clash::Kernel { name });
     }
     if is_variable {
-        let function_over_variable = row.other & OTHER_KERNEL == 0;
+        let function_over_variable = row.other & other::ENTRY == 0;
         clashes.push(Clash::Space { name, first, function_over_variable });
     }
     if is_defined_twice(known, row) {

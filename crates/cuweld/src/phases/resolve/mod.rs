@@ -12,15 +12,15 @@ mod clash;
 mod walk;
 
 use super::intern::Interned;
-use super::load::{InputSection, Inputs, Place, Role, is_shared};
+use super::load::{InputSection, Inputs, Place, Role};
 use crate::id::{FileId, FunctionId, IdMap, IdVec, InputSectionId, InputSymbolId, SymbolId};
 use crate::imitations::{Imitation, Imitations};
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::symbol::{Binding, SymbolKind, other};
 use std::num::NonZeroU32;
 use std::ops::Range;
 pub use walk::resolve;
 
-/// Debug sections that speak of the bytes of code, and not of what they mean.
+/// Debug sections that describe the bytes of code, and not the source.
 pub const FOLLOWS_CODE: [&str; 3] = [".debug_frame", ".debug_line", ".nv_debug_line_sass"];
 
 /// Symbol resolution: the prevailing definition of every symbol.
@@ -35,6 +35,7 @@ pub struct Resolution<'data> {
     fate: IdVec<InputSymbolId, Fate>,
     commons: Vec<SymbolId>,
     laid_out_by_kernel: Vec<SymbolId>,
+    /// Where discarded variables are in each section, in order, without overlaps.
     discarded_ranges: IdMap<InputSectionId, Vec<Range<u64>>>,
     has_aliases: bool,
     has_discarded_definitions: bool,
@@ -106,7 +107,7 @@ pub enum Fate {
     Reference,
     /// It is the prevailing definition.
     Taken,
-    /// It counted until a later one replaced it.
+    /// It prevailed until a later one replaced it.
     Replaced,
     /// Discarded: an earlier one prevails.
     Discarded,
@@ -165,16 +166,19 @@ impl<'data> Resolution<'data> {
     #[inline] // Hot: one per relocation.
     pub fn ignores(&self, inputs: &Inputs<'data>, target: InputSectionId, offset: u64, symbol: InputSymbolId) -> bool {
         let section = &inputs.sections()[target];
-        let in_lost_variable =
-            || self.discarded_ranges.get(&target).is_some_and(|ranges| ranges.iter().any(|range| range.contains(&offset)));
+        let is_in_discarded_variable = || {
+            let ranges = self.discarded_ranges.get(&target).map(Vec::as_slice).unwrap_or_default();
+            let next = ranges.partition_point(|range| range.end <= offset);
+            ranges.get(next).is_some_and(|range| range.contains(&offset))
+        };
         let is_discarded = self.fate[symbol] == Fate::Discarded;
         match section.role {
             Role::Debug => is_discarded && FOLLOWS_CODE.contains(&section.name) && inputs.symbols()[symbol].is_function(),
-            Role::GlobalData | Role::UnifiedData => in_lost_variable(),
+            Role::GlobalData | Role::UnifiedData => is_in_discarded_variable(),
             // The reference linker goes by the symbol that the relocation names, and so leaves pointers to weak functions
             // and variables null in constants that do count.
             Role::ModuleConstants(_) => {
-                is_discarded && (self.imitations.contains(Imitation::NullPointersInConstants) || in_lost_variable())
+                is_discarded && (self.imitations.contains(Imitation::NullPointersInConstants) || is_in_discarded_variable())
             }
             _ => false,
         }
@@ -259,7 +263,7 @@ impl Symbol {
 
 /// Whether a symbol is a shared variable.
 pub fn is_shared_variable(symbol: &Symbol) -> bool {
-    symbol.function.is_none() && is_shared(symbol.other)
+    symbol.function.is_none() && other::is_shared(symbol.other)
 }
 
 /// Whether a symbol is one of those whose address depends on which kernels use it.
@@ -279,7 +283,7 @@ pub fn is_leftover(symbol: &Symbol) -> bool {
 
 /// Whether the compiler marked a symbol as internal: constants of one function, parameters.
 pub fn is_internal(symbol: &Symbol) -> bool {
-    symbol.other & 3 == 1 && !is_shared(symbol.other)
+    other::is_internal(symbol.other) && !other::is_shared(symbol.other)
 }
 
 /// Whether a symbol has a name in the file wherever it is listed: nearly all have, but for some that are local or internal,

@@ -8,10 +8,11 @@ use crate::id::{FileId, FunctionId, IdMap, IdRange, IdVec, InputSectionId, Input
 use crate::imitations::Imitation;
 use crate::options::Options;
 use crate::phases::intern::Interned;
-use crate::phases::load::{CallRecord, InputSymbol, Inputs, OTHER_KERNEL, Place, Role, Stretch, Variables, is_shared};
+use crate::phases::load::{CallRecord, InputSymbol, Inputs, Place, Role, Stretch, Variables};
 use cubin::release::Rule;
-use cubin::symbol::{Binding, SymbolKind};
+use cubin::symbol::{Binding, SymbolKind, other};
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 /// Resolves all names.
 pub fn resolve<'data>(
@@ -64,7 +65,18 @@ pub fn resolve<'data>(
             return walk.report_clashes(file, report);
         }
     }
+    walk.result.discarded_ranges.values_mut().for_each(put_in_order);
     Ok(walk.result)
+}
+
+/// Sorts ranges, and joins those that touch.
+fn put_in_order(ranges: &mut Vec<Range<u64>>) {
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let touches = next.start <= last.end;
+        last.end = if touches { last.end.max(next.end) } else { last.end };
+        touches
+    });
 }
 
 /// A symbol of an input, and that input.
@@ -80,7 +92,7 @@ impl Mention {
     fn symbol(self, row: &InputSymbol<'_>, definition: Option<InputSymbolId>, weak_is_global: bool) -> Symbol {
         let defined = row.place() != Place::Undefined;
         // A weak reference to something undefined is kept among the globals, as a global; dynamic shared memory is defined by no input.
-        let is_dynamic = is_shared(row.other) && row.size == 0;
+        let is_dynamic = other::is_shared(row.other) && row.size == 0;
         let is_reference = !defined && !is_dynamic;
         let binding = if row.binding == Binding::WEAK && is_reference { Binding::GLOBAL } else { row.binding };
         Symbol {
@@ -142,7 +154,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
             let function = self.result.functions.push(Function {
                 name: row.name,
                 symbol: id,
-                kernel: row.other & OTHER_KERNEL != 0,
+                kernel: row.other & other::ENTRY != 0,
                 alias_of: None,
                 virtual_sm: None,
                 prototype: None,
@@ -178,7 +190,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
                 self.result.has_discarded_definitions = true;
             }
         }
-        let kernel = self.result.symbols[id].other & OTHER_KERNEL != 0;
+        let kernel = self.result.symbols[id].other & other::ENTRY != 0;
         self.result.functions[function].kernel = kernel;
     }
 
@@ -241,7 +253,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         *had
     }
 
-    /// Plain variables. Nearly all have names that nobody has mentioned before.
+    /// Plain variables. Nearly all have names that were not mentioned before.
     fn variables(&mut self, file: FileId, Variables { symbols: mut rest, .. }: Variables) {
         loop {
             let new = if self.result.late.is_empty() { self.result.interned.leading_first(rest) } else { 0 };
@@ -253,7 +265,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// Plain variables with names that nobody has mentioned before.
+    /// Plain variables with names that were not mentioned before.
     fn new_variables(&mut self, file: FileId, symbols: IdRange<InputSymbolId>) {
         let (first, weak_is_global) = (self.result.symbols.next_id(), self.weak_is_global);
         let rows = self.inputs.symbols().range(symbols);
@@ -345,7 +357,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// A tentative definition: the largest size counts, with the first one's alignment. Definitions that only say that
+    /// A tentative definition: the largest size prevails, with the first one's alignment. Definitions that only say that
     /// the variable starts as zero are as good as tentative.
     fn common(&mut self, id: SymbolId, mention: Mention) {
         let row = self.row(mention.symbol);
@@ -421,7 +433,7 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
         }
     }
 
-    /// Every mention of a function must have the same prototype; the last one counts. What a taken address says is believed until the next
+    /// Every mention of a function must have the same prototype; the last one prevails. What a taken address says is believed until the next
     /// mention. Prototypes of driver functions are not compared: compilers have not always said the same of their registers.
     fn prototypes(&mut self, file: FileId) {
         for record in &self.inputs.files()[file].calls {
@@ -458,4 +470,16 @@ impl<'inputs, 'data> Walk<'inputs, 'data> {
 /// The part of a prototype that says what a function takes and returns.
 fn without_registers(prototype: &str) -> &str {
     prototype.split('|').next().unwrap_or(prototype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_put_in_order() {
+        let mut ranges = vec![8..12, 0..4, 20..24, 2..6, 12..16, 21..22];
+        put_in_order(&mut ranges);
+        assert_eq!(ranges, [0..6, 8..16, 20..24]);
+    }
 }

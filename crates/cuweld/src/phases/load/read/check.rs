@@ -4,32 +4,27 @@ use super::{Damage, MAX_ALIGN, MAX_SIZE, Reader};
 use crate::diagnostics::{Diagnostic, Message};
 use crate::id::{Id, InputSectionId};
 use crate::phases::load::arrange::{Arrangement, is_mercury};
-use crate::phases::load::{InputSection, InputSymbol, OTHER_KERNEL, OTHER_SPACE, Place, Role, SPACE_SHARED, is_shared};
+use crate::phases::load::{InputSection, InputSymbol, Place, Role};
 use crate::views::{self, CAPSULE_PREFIX, MERCURY_PREFIX};
 use cubin::compat::Tag;
 use cubin::elf::{ET_REL, ET_WHOLE_PROGRAM};
 use cubin::info;
 use cubin::read::{File, Section};
-use cubin::relocation::{Expression, RelocationType, Row};
+use cubin::relocation::{Expression, KnownRelocationType, RelocationType};
 use cubin::section::SectionType;
 use cubin::symbol::{Binding, Symbol, SymbolKind, other};
 use cubin::target::{Target, Views};
 
-/// The memory spaces of variables besides [`SPACE_SHARED`].
-const SPACE_GLOBAL: u8 = 0x20;
-const SPACE_CONSTANT: u8 = 0x80;
-const SPACE_RESERVED: u8 = 0xa0;
-
 /// The bank that holds the parameters of a kernel.
 const PARAMETER_BANK: u8 = 0;
 
-/// What the header of a code section says of its function: its symbol. Registers stand above it.
+/// The symbol of the function in `sh_info` of its code section. The register count is above it.
 const FUNCTION: u32 = 0x00ff_ffff;
 
-/// Whether a section of some role and type holds what its name speaks of.
+/// Whether a section of some role and type holds what its name announces.
 type Fits = fn(Role, SectionType) -> bool;
 
-/// How names begin that speak of what a section holds.
+/// How names begin that announce what a section holds.
 const NAMES: &[(&str, Fits)] = &[
     (".text.", |role, _| role == Role::Text),
     (".rel", |role, _| matches!(role, Role::Relocations { .. })),
@@ -60,7 +55,7 @@ pub(super) fn kind_of_file(file: &File<'_>, name: &str, target: &Target) -> Resu
     Err(Box::new(Diagnostic::new(Message::BadObject { file: name.into(), problem })))
 }
 
-/// Checks that a section is of the view and of the type that its name speaks of.
+/// Checks that a section is of the view and of the type that its name announces.
 #[inline(always)] // Hot: one per section.
 pub(super) fn name(section: &Section<'_>, (name, kind): (&str, SectionType), role: Role) -> Result<(), Damage> {
     let is_named_mercury = [MERCURY_PREFIX, CAPSULE_PREFIX].iter().any(|prefix| section.name.starts_with(prefix));
@@ -80,7 +75,7 @@ fn misnamed(section: &Section<'_>) -> Damage {
     Damage::of(section, format!("its type is {kind:#x}, and its flags are {flags:#x}, which is not what its name says"))
 }
 
-/// Checks that the frames of the Mercury view, which whoever generates machine code reads, are whole and of a version that is known.
+/// Checks that the frames of the Mercury view, which generators of machine code read, are whole and of a known version.
 pub(super) fn frames(section: &Section<'_>) -> Result<(), Damage> {
     /// A length that says that the real one follows, and has 8 bytes.
     const LONG: u32 = 0xffff_ffff;
@@ -157,10 +152,10 @@ fn own_name_fits(section: &InputSection<'_>, target: &InputSection<'_>) -> bool 
 /// The memory space of variables in a section, as their symbols have it.
 fn space_of(role: Role) -> Option<u8> {
     Some(match role {
-        Role::GlobalData | Role::GlobalZero | Role::UnifiedData => SPACE_GLOBAL,
-        Role::ModuleShared | Role::KernelShared => SPACE_SHARED,
-        Role::ModuleConstants(_) | Role::FunctionConstants(_) => SPACE_CONSTANT,
-        Role::ReservedShared => SPACE_RESERVED,
+        Role::GlobalData | Role::GlobalZero | Role::UnifiedData => other::SPACE_GLOBAL,
+        Role::ModuleShared | Role::KernelShared => other::SPACE_SHARED,
+        Role::ModuleConstants(_) | Role::FunctionConstants(_) => other::SPACE_CONSTANT,
+        Role::ReservedShared => other::SPACE_RESERVED,
         _ => return None,
     })
 }
@@ -169,7 +164,7 @@ fn space_of(role: Role) -> Option<u8> {
 #[inline(always)] // Hot: one per symbol.
 pub(super) fn symbol(symbol: &Symbol<'_>, place: Place, home: Option<(Role, u64)>) -> Result<(), String> {
     let name = symbol.name;
-    let alignment_is_value = (place == Place::Common || is_shared(symbol.other)) && place != Place::Undefined;
+    let alignment_is_value = (place == Place::Common || other::is_shared(symbol.other)) && place != Place::Undefined;
     if alignment_is_value && !(symbol.value.max(1).is_power_of_two() && symbol.value <= MAX_ALIGN) {
         return Err(format!("symbol '{name}' has alignment {:#x}", symbol.value));
     }
@@ -177,7 +172,7 @@ pub(super) fn symbol(symbol: &Symbol<'_>, place: Place, home: Option<(Role, u64)
         return Err(format!("symbol '{name}' reaches past any GPU's memory"));
     }
     let role = home.map(|(role, _)| role);
-    let space = symbol.other & OTHER_SPACE;
+    let space = symbol.other & other::SPACE;
     let is_elsewhere = |role: Role| match space_of(role) {
         Some(expected) => expected != space && (space != 0 || symbol.kind == SymbolKind::CUDA_OBJECT),
         None => symbol.kind == SymbolKind::CUDA_OBJECT,
@@ -186,11 +181,11 @@ pub(super) fn symbol(symbol: &Symbol<'_>, place: Place, home: Option<(Role, u64)
         return Err(format!("'{name}' is in a section of another memory than its own, {space:#x}"));
     }
     // Shared variables have an alignment, or an offset that is settled later.
-    let start = if matches!(space, SPACE_SHARED | SPACE_RESERVED) { 0 } else { symbol.value };
+    let start = if matches!(space, other::SPACE_SHARED | other::SPACE_RESERVED) { 0 } else { symbol.value };
     if symbol.kind == SymbolKind::CUDA_OBJECT && home.is_some_and(|(_, size)| start + symbol.size > size) {
         return Err(format!("'{name}' reaches past the end of its section"));
     }
-    let is_internal = is_internal(symbol.other);
+    let is_internal = other::is_internal(symbol.other);
     match (symbol.kind, place) {
         (SymbolKind::FUNCTION, _) if is_internal => Err(format!("function '{name}' was deleted, and is still named")),
         (SymbolKind::TEXTURE | SymbolKind::SAMPLER | SymbolKind::SURFACE, Place::Section(_)) => {
@@ -229,7 +224,7 @@ impl Reader<'_, '_> {
                 Role::Text if section.data.is_empty() => return Err(Damage::of(raw, "a function has no code".into())),
                 Role::FunctionConstants(PARAMETER_BANK) => {
                     let owner = section.target.and_then(|code| sections[code.index()].owner).map(|owner| &symbols[owner.index()]);
-                    if let Some(owner) = owner.filter(|owner| owner.other & OTHER_KERNEL == 0) {
+                    if let Some(owner) = owner.filter(|owner| owner.other & other::ENTRY == 0) {
                         return Err(Damage::of(raw, format!("holds the parameters of a kernel, which '{}' is not", owner.name)));
                     }
                 }
@@ -256,8 +251,8 @@ impl Reader<'_, '_> {
                 }
                 let symbol = &symbols[entry.symbol as usize];
                 // Compilers make constants for themselves, and name them so, too.
-                let is_global = symbol.kind == SymbolKind::CUDA_OBJECT && symbol.other & OTHER_SPACE == SPACE_GLOBAL;
-                if is_global && is_internal(symbol.other) {
+                let is_global = symbol.kind == SymbolKind::CUDA_OBJECT && symbol.other & other::SPACE == other::SPACE_GLOBAL;
+                if is_global && other::is_internal(symbol.other) {
                     return Err(problem(format!("relocation names '{}', which was deleted", symbol.name)));
                 }
                 if entry.symbol == 0 && target.role == Role::Text && is_address(entry.kind) {
@@ -305,11 +300,6 @@ pub(super) fn compatibility(section: &Section<'_>) -> Result<(), Damage> {
     Ok(())
 }
 
-/// Whether a symbol is one that the compiler made for itself, or has deleted.
-fn is_internal(other: u8) -> bool {
-    other & other::VISIBILITY == other::INTERNAL
-}
-
 /// Whether a relocation asks for an address, which only a symbol has.
 fn is_address(kind: RelocationType) -> bool {
     use Expression::{Address, FunctionDescriptor, GenericAddress, ProgramRelative};
@@ -331,7 +321,8 @@ fn wrong_symbol(kind: RelocationType, symbol: &InputSymbol<'_>) -> Option<&'stat
 
 /// How many bytes from its offset on a relocation may change, if its type is one of today's.
 fn extent(kind: RelocationType) -> Option<u64> {
-    let is_known = |row: &&Row| row.kind != RelocationType::R_CUDA_NONE_LAST && row.expression != Expression::Legacy;
+    let is_known =
+        |row: &&KnownRelocationType| row.kind != RelocationType::R_CUDA_NONE_LAST && row.expression != Expression::Legacy;
     let bits = kind.row().filter(is_known)?.field;
     Some(bits.iter().map(|bits| u64::from(bits.first_bit) + u64::from(bits.width)).max().unwrap_or(0).div_ceil(8))
 }

@@ -1,0 +1,2 @@
+	.include "unit.inc"
+	unit _4567cdef_4_b_cu_f, b
