@@ -188,7 +188,7 @@ const UNSAFE: &[(&str, &str)] = &[
     ("crates/cuweld-cli/src/streams.rs", "looks which streams are closed, before anything else is opened"),
     ("crates/cuweld-cli/src/blocks.rs", "copies and compares memory where the C library takes long"),
     ("crates/cuweld-cli/src/resources/", "is the heap, and asks the system for huge pages"),
-    ("crates/cuweld-toolkit/src/optimizer.rs", "calls a C library"),
+    ("crates/cuweld-toolkit/src/library.rs", "calls a C library"),
     ("crates/nvjitlink/", "a C interface"),
     ("examples/build_script/", "calls a function of C"),
     ("examples/with_cc/", "calls a function of C"),
