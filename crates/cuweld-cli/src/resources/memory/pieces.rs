@@ -43,18 +43,26 @@ const fn class(size: usize) -> (usize, usize) {
     ((shift as usize - 4) * 8 + eighth, (eighth + 1) << shift)
 }
 
+/// The size of the pieces on a list.
+const fn size_in(class: usize) -> usize {
+    match class {
+        0..8 => (class + 1) * ALIGNMENT,
+        _ => (9 + class % 8) << (3 + class / 8),
+    }
+}
+
 const SMALL_CLASSES: usize = class(SMALL).0 + 1;
 const CLASSES: usize = class(LARGE).0 + 1;
 
-/// Memory that was never used.
+/// Memory that pieces are cut from.
 #[derive(Copy, Clone)]
-struct Fresh {
+struct Uncut {
     next: usize,
     end: usize,
 }
 
-impl Fresh {
-    const NONE: Self = Fresh { next: 0, end: 0 };
+impl Uncut {
+    const NONE: Self = Uncut { next: 0, end: 0 };
 
     #[inline(always)]
     fn cut(&mut self, size: usize) -> Option<usize> {
@@ -74,18 +82,21 @@ impl Fresh {
 
 thread_local! {
     static LISTS: [Cell<List>; SMALL_CLASSES] = const { [const { Cell::new(0) }; SMALL_CLASSES] };
-    static FRESH: Cell<Fresh> = const { Cell::new(Fresh::NONE) };
+    static FRESH: Cell<Uncut> = const { Cell::new(Uncut::NONE) };
 }
 
 /// What threads share.
 struct Region {
     lists: [List; CLASSES],
-    fresh: Fresh,
+    /// Memory that was never used.
+    fresh: Uncut,
+    /// The rest of a piece that was given back, for runs.
+    used: Uncut,
     /// Where the addresses end behind `fresh`, which are not memory yet and so count for nothing.
     end: usize,
 }
 
-static REGION: Mutex<Region> = Mutex::new(Region { lists: [0; CLASSES], fresh: Fresh::NONE, end: 0 });
+static REGION: Mutex<Region> = Mutex::new(Region::EMPTY);
 
 /// Whether memory is worth huge pages.
 static IS_MUCH: AtomicBool = AtomicBool::new(false);
@@ -94,7 +105,7 @@ fn region() -> MutexGuard<'static, Region> {
     REGION.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A piece, and whether it was never used and so is zero; none if there is no memory.
+/// A piece, and whether it is known to be zero, since it was never used; none if there is no memory.
 #[inline(always)]
 pub(super) fn take(size: usize) -> Option<(*mut u8, bool)> {
     let (class, size) = class(size);
@@ -113,16 +124,16 @@ pub(super) fn take(size: usize) -> Option<(*mut u8, bool)> {
             let mut fresh = FRESH.get();
             let piece = fresh.cut(size)?;
             FRESH.set(fresh);
-            Some((at(piece), true))
+            Some((at(piece), false))
         })
         .or_else(|| take_from_new_run(size))
 }
 
 #[cold]
 fn take_from_new_run(size: usize) -> Option<(*mut u8, bool)> {
-    let start = region().cut(RUN)?;
-    FRESH.set(Fresh { next: start + size, end: start + RUN });
-    Some((at(start), true))
+    let start = region().cut_run()?;
+    FRESH.set(Uncut { next: start + size, end: start + RUN });
+    Some((at(start), false))
 }
 
 #[inline(never)]
@@ -213,6 +224,8 @@ fn push(piece: *mut u8, list: List) -> List {
 }
 
 impl Region {
+    const EMPTY: Self = Region { lists: [0; CLASSES], fresh: Uncut::NONE, used: Uncut::NONE, end: 0 };
+
     /// Cuts a piece of at most [`LARGE`] bytes.
     fn cut(&mut self, size: usize) -> Option<usize> {
         self.fresh.cut(size).or_else(|| {
@@ -222,11 +235,27 @@ impl Region {
                 // Small pages before the first huge one would cost more than they are worth.
                 let aligned = start.next_multiple_of(HUGE_PAGE);
                 let start = if IS_MUCH.load(Relaxed) && aligned + LARGE <= end { aligned } else { start };
-                (self.fresh, self.end) = (Fresh { next: start, end: start }, end);
+                (self.fresh, self.end) = (Uncut { next: start, end: start }, end);
             }
             self.provide(LARGE)?;
             self.fresh.cut(size)
         })
+    }
+
+    /// Cuts a run. What a block left behind that moved as it grew is as much as the last of it: it is used before other memory is.
+    fn cut_run(&mut self) -> Option<usize> {
+        if self.used.end - self.used.next < RUN {
+            self.used = self.largest_listed().unwrap_or(self.used);
+        }
+        self.used.cut(RUN).or_else(|| self.cut(RUN))
+    }
+
+    /// The largest piece on a list, if it has so many runs that what is left over is little beside them.
+    fn largest_listed(&mut self) -> Option<Uncut> {
+        let (class, list) = self.lists.iter_mut().enumerate().skip(class(4 * RUN).0).rfind(|(_, list)| **list != 0)?;
+        let (piece, rest) = pop(*list)?;
+        *list = rest;
+        Some(Uncut { next: piece.addr(), end: piece.addr() + size_in(class) })
     }
 
     /// Makes memory of so many more addresses.
@@ -315,6 +344,7 @@ mod tests {
         for size in (1..SMALL).chain([SMALL + 1, LARGE - 1, LARGE]) {
             let (class, rounded) = class(size);
             assert!(rounded >= size && rounded % ALIGNMENT == 0, "{size}");
+            assert_eq!(rounded, size_in(class), "{size}");
             assert!(rounded - size <= (ALIGNMENT - 1).max(size / 8), "{size}");
             assert!(class == last.0 && rounded == last.1 || class > last.0 && rounded > last.1, "{size}");
             last = (class, rounded);
@@ -334,6 +364,18 @@ mod tests {
             assert!(size > SMALL || (second == first && !is_zero), "{size}");
             give_back(second, size);
         }
+    }
+
+    #[test]
+    fn runs_are_cut_from_what_was_given_back() {
+        let mut region = Region::EMPTY;
+        for size in [2 * RUN, 9 * RUN / 2, LARGE] {
+            let (piece, _) = take(size).expect("memory");
+            region.lists[class(size).0] = push(piece, 0);
+        }
+        let mut is_used = || region.cut_run().is_some() && region.fresh.next == 0;
+        // The rest of one piece and the other one are too little.
+        assert!((0..LARGE / RUN + 4).all(|_| is_used()) && !is_used());
     }
 
     #[test]
