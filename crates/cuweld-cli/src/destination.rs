@@ -104,7 +104,7 @@ fn follow(path: &Path) -> io::Result<Followed> {
         }
         match fs::read_link(&file) {
             Ok(target) => place = folder.join(target),
-            Err(_) => return Ok(Followed::Name(file)),
+            Err(_) => return Ok(streams::number_of_missing(&file).map_or(Followed::Name(file), Followed::Stream)),
         }
     }
     Err(io::Error::other("too many links lead to each other"))

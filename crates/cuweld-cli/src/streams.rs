@@ -26,8 +26,26 @@ pub fn open(number: u32) -> io::Result<File> {
 pub fn number(folder: &Path, name: &OsStr) -> Option<u32> {
     let of_this_program =
         || std::fs::canonicalize("/proc/self").is_ok_and(|own| folder.starts_with(own) && folder.ends_with("fd"));
-    let is_one = folder == Path::new("/dev/fd") || (folder.starts_with("/proc") && of_this_program());
+    // Names of links, if they lead nowhere because the system's folder is not there.
+    let is_link = ["/dev/fd", "/proc/self/fd"].iter().any(|link| folder == Path::new(link));
+    let is_one = is_link || (folder.starts_with("/proc") && of_this_program());
     is_one.then(|| name.to_str()?.parse().ok()).flatten()
+}
+
+/// The number of the stream that a name stands for that is not there, but is on every system.
+///
+/// Other programs remove what they could not write to, and GNU's take the link that leads to a stream for a file of their own.
+#[cfg(unix)]
+pub fn number_of_missing(name: &Path) -> Option<u32> {
+    let names = [("/dev/stdout", 1), ("/dev/stderr", 2)];
+    let (_, number) = names.into_iter().find(|(known, _)| name == Path::new(known))?;
+    std::fs::symlink_metadata(name).is_err().then_some(number)
+}
+
+/// Elsewhere they have none.
+#[cfg(not(unix))]
+pub fn number_of_missing(_: &Path) -> Option<u32> {
+    None
 }
 
 /// Elsewhere open files have no names.

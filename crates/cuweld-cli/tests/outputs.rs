@@ -150,19 +150,14 @@ fn limited(folder: &Folder, arguments: &[&str]) -> io::Result<Output> {
         .output()
 }
 
-#[test]
-fn a_mount_point_is_written_to() -> io::Result<()> {
-    let folder = Folder::new()?;
-    for name in ["behind", "out.cubin"] {
-        fs::write(folder.path(name), "old")?;
-    }
-    let script = "mount --bind behind out.cubin || exit 99; exec \"$0\" -arch=sm_90 a.cubin -o out.cubin";
+/// Runs a script that mounts something, or ends with 99, and then the program (`$0`). Says whether that can be done here.
+fn with_mounts(folder: &Folder, script: &str) -> bool {
     let output = Command::new("unshare")
         .args(["--map-root-user", "--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_cuweld")])
         .current_dir(&folder.0)
         .output();
     match output {
-        Ok(output) if output.status.success() => assert!(fs::read(folder.path("behind"))?.starts_with(ELF)),
+        Ok(output) if output.status.success() => return true,
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.code() == Some(99) || said.contains("unshare"), "{said}");
@@ -170,7 +165,35 @@ fn a_mount_point_is_written_to() -> io::Result<()> {
         }
         Err(error) => installed::skip(&format!("unshare: {error}")),
     }
+    false
+}
+
+#[test]
+fn a_mount_point_is_written_to() -> io::Result<()> {
+    let folder = Folder::new()?;
+    for name in ["behind", "out.cubin"] {
+        fs::write(folder.path(name), "old")?;
+    }
+    let script = "mount --bind behind out.cubin || exit 99; exec \"$0\" -arch=sm_90 a.cubin -o out.cubin";
+    assert!(!with_mounts(&folder, script) || fs::read(folder.path("behind"))?.starts_with(ELF));
     assert_eq!(fs::read(folder.path("out.cubin"))?, b"old");
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_output_needs_no_link_and_is_no_file() -> io::Result<()> {
+    for prepare in ["true", "ln -s /proc/self/fd/1 dev/stdout && mount -t tmpfs none /proc"] {
+        let folder = Folder::new()?;
+        fs::create_dir(folder.path("dev"))?;
+        let mount = "touch dev/null && mount --bind /dev/null dev/null";
+        let link = "exec \"$0\" -arch=sm_90 a.cubin -o /dev/stdout > out.cubin";
+        let script = format!("{{ {mount} && {prepare} && mount --rbind dev /dev; }} || exit 99; {link}");
+        assert!(!with_mounts(&folder, &script) || fs::read(folder.path("out.cubin"))?.starts_with(ELF), "{prepare}");
+        let there = fs::symlink_metadata(folder.path("dev/stdout"));
+        assert!(there.map_or(true, |found| found.is_symlink()), "{prepare}");
+        assert!(fs::read_dir(folder.path("dev"))?.count() <= 2, "{prepare}");
+    }
     Ok(())
 }
 
