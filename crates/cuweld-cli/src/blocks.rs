@@ -102,7 +102,7 @@ unsafe fn order_of_16(one: *const u8, other: *const u8) -> Option<c_int> {
 unsafe fn order_of_8(one: *const u8, other: *const u8) -> Option<c_int> {
     // SAFETY: the caller vouches for the bytes.
     let [one, other] = unsafe { [one, other].map(|block| u64::from_be_bytes(block.cast::<[u8; 8]>().read())) };
-    (one != other).then(|| if one < other { -1 } else { 1 })
+    (one != other).then_some(if one < other { -1 } else { 1 })
 }
 
 /// Copies up to 64 bytes, which may overlap. Says whether there are no more.
