@@ -1,9 +1,9 @@
 //! What takes hours: `cargo xtask nightly` (or `.ci/nightly`).
 //!
 //! For every build of the linker that is known, the differential cases, and for the newest of each release random links on architectures of
-//! every kind, with that build's own compilers; random links of objects of two releases; then everything that is released, built, installed
-//! and tried on the other hosts. What came of it is appended to `target/nightly.txt`, a line per step; `docs/nightly.md` has the last
-//! results.
+//! every kind, with that build's own compilers; random links of objects of two releases; an hour of fuzzing of each target, many damaged
+//! inputs, and growth; then everything that is released, built, installed and tried on the other hosts. What came of it is appended to
+//! `target/nightly.txt`, a line per step; `docs/nightly.md` has the last results.
 
 use cubin::release::{Release, Tool, ToolBuild};
 use std::fs::OpenOptions;
@@ -21,6 +21,13 @@ const PAIRS: [(&str, &str); 3] = [("12.9", "13.4"), ("13.0", "13.4"), ("13.0", "
 /// Architectures of links of two releases.
 const ARCHITECTURES_OF_PAIRS: [&str; 5] = ["sm_75", "sm_80", "sm_90a", "sm_100", "sm_120"];
 
+/// Damaged inputs, with seeds of their own every night.
+const DAMAGE: [&str; 3] = [
+    "cargo xtask fuzz --seconds 3600 --jobs 2",
+    "cargo xtask mutate --ld \"$CUWELD\" --count 100000 --seed $RANDOM",
+    "cargo xtask growth --ld \"$CUWELD\"",
+];
+
 /// What is released, built and installed, and the cases on the other hosts.
 const PACKAGES: [&str; 4] = [
     "scripts/dist --out \"${CARGO_TARGET_DIR:-target}/dist\"",
@@ -30,11 +37,11 @@ const PACKAGES: [&str; 4] = [
 ];
 
 const USAGE: &str = "\
-usage: cargo xtask nightly [--ld PATH] [--count N] [--release R]... [--only releases|pairs|packages]
+usage: cargo xtask nightly [--ld PATH] [--count N] [--release R]... [--only PART]
   --ld PATH     the linker under test (target/quick/cuweld, which is built)
   --count N     random links per release and architecture (500)
   --release R   only this release, and pairs whose linker is of it; or only this build (13.4.59), with random links
-  --only WHAT   only this part";
+  --only PART   only this part: releases, pairs, damage, packages";
 
 /// What is asked for.
 struct Request {
@@ -57,7 +64,7 @@ pub fn main(words: &[String]) -> Result<bool, String> {
                 let build = ToolBuild::by_name(&format!("nvlink-{value}"));
                 request.builds.push(build.ok_or_else(|| format!("there is no release or build {value}"))?);
             }
-            "--only" if ["releases", "pairs", "packages"].contains(&value.as_str()) => request.only = Some(value),
+            "--only" if ["releases", "pairs", "damage", "packages"].contains(&value.as_str()) => request.only = Some(value),
             _ => return Err(USAGE.into()),
         }
     }
@@ -75,6 +82,7 @@ pub fn main(words: &[String]) -> Result<bool, String> {
 
 /// One step: a command, with the toolkit of a build if it needs one.
 struct Step {
+    part: &'static str,
     build: Option<ToolBuild>,
     command: String,
 }
@@ -90,11 +98,11 @@ fn steps(request: &Request, linker: &Path) -> Vec<Step> {
     let mut steps = Vec::new();
     for known in ToolBuild::all(Tool::Nvlink).filter(|known| is_asked_for("releases") && is_meant(known)) {
         let cases = "cargo test --quiet --package cuweld-cli --test cases differential".to_owned();
-        steps.push(Step { build: Some(known), command: cases });
+        steps.push(Step { part: "releases", build: Some(known), command: cases });
         let is_newest = known.release.newest_build(Tool::Nvlink) == Some(known.build);
         for (arch, first) in ARCHITECTURES.iter().filter(|_| is_newest || !request.builds.is_empty()) {
             if *first <= known.release.toolkit {
-                steps.push(Step { build: Some(known), command: random(&known, arch, "", known.build.version) });
+                steps.push(Step { part: "releases", build: Some(known), command: random(&known, arch, "", known.build.version) });
             }
         }
     }
@@ -108,10 +116,12 @@ fn steps(request: &Request, linker: &Path) -> Vec<Step> {
             None => (" --with cuda-12", String::new()),
         };
         let links = ARCHITECTURES_OF_PAIRS.map(|arch| before.clone() + &random(&known, arch, class, &format!("{older}-{newer}")));
-        steps.extend(links.map(|command| Step { build: Some(known), command }));
+        steps.extend(links.map(|command| Step { part: "pairs", build: Some(known), command }));
     }
-    if is_asked_for("packages") && request.builds.is_empty() {
-        steps.extend(PACKAGES.map(|command| Step { build: None, command: command.to_owned() }));
+    for (part, commands) in [("damage", DAMAGE.as_slice()), ("packages", &PACKAGES)] {
+        if is_asked_for(part) && request.builds.is_empty() {
+            steps.extend(commands.iter().map(|command| Step { part, build: None, command: command.to_string() }));
+        }
     }
     steps
 }
@@ -128,7 +138,7 @@ fn build(root: &Path) -> Result<PathBuf, String> {
 /// Runs a step, and writes down what came of it.
 fn run(root: &Path, linker: &Path, step: &Step) -> Result<bool, String> {
     let version = step.build.map(|known| known.build.version);
-    let name = version.unwrap_or("packages");
+    let name = version.unwrap_or(step.part);
     let toolkit = version.map_or(String::new(), |version| format!("eval \"$(scripts/toolkit {version})\" && "));
     let mut shell = Command::new("bash");
     shell.args(["-c", &format!("{toolkit}{}", step.command)]).env("CUWELD", linker).current_dir(root);
