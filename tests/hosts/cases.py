@@ -42,10 +42,13 @@ RELEASES = os.path.join(CASES, "..", "..", "crates", "cubin", "src", "release.rs
 
 
 def linkers():
-    """The version of the linker of each release."""
-    found = re.findall(r'"([0-9.]+)" [0-9]+ .*?nvlink "([0-9.]+)"', open(RELEASES).read())
-    assert ("13.0", "13.0.88") in found, found
-    return dict(found)
+    """The version of the linker of each release, the newest, and of each build."""
+    found = {}
+    for release, builds in re.findall(r'"([0-9.]+)" [0-9]+ mercury [^,]*,\s*nvlink \[([^]]*)\]', open(RELEASES).read()):
+        versions = re.findall(r'"([0-9]+\.[0-9.]+)"', builds)
+        found.update({version: version for version in versions}, **{release: versions[-1]})
+    assert found.get("13.0") == "13.0.88", found
+    return found
 
 
 def files(folder):
