@@ -44,12 +44,9 @@ impl Inputs<'_> {
     ) -> impl Iterator<Item = InputSymbolId> {
         // The functions of whole programs have another order already.
         let are_locals_first = self.two_views && self.release.has(Rule::LocalsReadFirst) && !self.files[file].is_whole_program;
-        let passes: &[fn(Binding) -> bool] = match are_locals_first {
-            true => &[|binding| binding == Binding::LOCAL, |binding| binding != Binding::LOCAL],
-            false => &[|_| true],
-        };
-        let is_its_turn = move |pass: fn(Binding) -> bool, symbol: InputSymbolId| pass(self.symbols[symbol].binding);
-        passes.iter().flat_map(move |&pass| symbols.clone().filter(move |&symbol| is_its_turn(pass, symbol)))
+        let is_local = move |symbol: InputSymbolId| self.symbols[symbol].binding == Binding::LOCAL;
+        let others = are_locals_first.then(|| symbols.clone().filter(move |&symbol| !is_local(symbol)));
+        symbols.filter(move |&symbol| !are_locals_first || is_local(symbol)).chain(others.into_iter().flatten())
     }
 }
 

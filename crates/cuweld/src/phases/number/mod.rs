@@ -205,7 +205,7 @@ fn number_symbols(facts: &Settled<'_, '_>, section_number: &IdVec<SectionId, u32
     let listed = || plan.locals().iter().copied().filter(is_listed);
     listed().filter(|entry| !is_global(entry)).for_each(|entry| symbols.push(entry));
     let in_question = plan.globals().iter().filter(|globals| !globals.stay).flat_map(|globals| globals.symbols.iter());
-    let among_locals = in_question.filter(|&id| facts.is_listed_global(id) && facts.stands_among_locals(id));
+    let among_locals = in_question.filter(|&id| facts.stands_among_locals(id) && facts.is_listed_global(id));
     among_locals.for_each(|id| symbols.push(Local::Symbol(id)));
     let locals = symbols.table.len() as u32;
     for globals in plan.globals() {
